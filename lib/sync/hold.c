@@ -9,14 +9,14 @@
 
 /* --- start --- */
 
-static int check_address(const struct rmc_sync *s, uint64_t addr, size_t len)
+static int check_address(struct rmc_sync *s, uint64_t addr, size_t len)
 {
 	uint64_t offset = addr & ((1ULL << 48) - 1), at = offset - s->o.base;
 
 	if (len > s->o.max || !len)
 		return -EMSGSIZE;
 	if (addr >> 48 > RMC_NID_MAX || offset % RMC_CACHE_LINE ||
-	    offset > RMC_OFFSET_MAX - rmc_scheme_bytes(&s->scheme->pub, len))
+	    offset > RMC_OFFSET_MAX - sync_bytes(s, len))
 		return -EINVAL;
 	if (s->scheme->layout->flags & LAYOUT_APART &&
 	    (offset < s->o.base || at % s->o.stride || at / s->o.stride >= s->o.objects))

@@ -144,6 +144,7 @@ struct rmc_sync *rmc_sync_create(struct rmc_qp *qp, const struct rmc_sync_option
 				     (plan->writes->flags & LATCH_VERSION &&
 				      s->scheme->layout->flags & LAYOUT_LINES));
 	s->tuples = !!sync_tuples(s);
+	s->fetches_words = !s->tuples && !sync_indexed(s) && !(plan->row->row & ROW_TIMED);
 	s->notes = 1;
 	s->buf_id = -1;
 	if (!s->o.attempts)

@@ -649,10 +649,7 @@ static void note_result(struct rmc_sync *s, struct entry *e, const struct step *
 		}
 		if (status)
 			break;
-		memcpy(e->words, &s->qp->operands[slot], sizeof(e->words));
-		e->readers = (uint32_t)e->words[1];
-		if (!(s->scheme->layout->flags & LAYOUT_WORDS))
-			e->words[WORD_VERSION] = e->words[0];
+		sync_note_words(s, e, slot);
 		break;
 	}
 	/* of several the one that has failed, and not what was aborted since */

@@ -183,7 +183,8 @@ struct rmc_sync {
 	uint8_t notes;			/* images have words that are needed */
 	uint8_t tuples;			/* a switch lets a client read or write one tuple at a time, */
 	uint8_t tuple_busy;		/* ... and this one does */
-	size_t last_len, last_image;	/* of the object that was fetched last */
+	uint8_t fetches_words;		/* words are read as they are, and nothing else is to be done */
+	size_t last_len, last_image, last_words;	/* of the last object: image, where words are */
 	int evicted;			/* node of rmc_sync_take_over(), -1: readers */
 	int failure;			/* first of an entry in the background */
 	struct rmc_reader_stats stats;
@@ -232,6 +233,23 @@ _Static_assert(sizeof(struct request) == RMC_READER_REQUEST, "as the header file
 static inline unsigned int sync_buffers(const struct rmc_sync_options *o)
 {
 	return o->buffers ? o->buffers : o->flags & RMC_SYNC_ASYNC ? 2 : 1;
+}
+
+/* Bytes of an object's image; objects often have the same length as the one before. */
+static inline size_t sync_image(struct rmc_sync *s, size_t len)
+{
+	if (rmc_unlikely(len != s->last_len)) {
+		s->last_image = s->scheme->pub.image(len);
+		s->last_words = words_at(s->scheme, len);
+		s->last_len = len;
+	}
+	return s->last_image;
+}
+
+/* As rmc_scheme_bytes() */
+static inline size_t sync_bytes(struct rmc_sync *s, size_t len)
+{
+	return (sync_image(s, len) + RMC_CACHE_LINE - 1) & ~(size_t)(RMC_CACHE_LINE - 1);
 }
 
 /* The n entries at the head of the WQ, if they are free; the ring is filled in order. */
@@ -440,6 +458,15 @@ static inline void sync_free(struct rmc_sync *s, struct entry *e)
 	e->state = FREE;
 	e->background = 0;
 	s->free[s->frees++] = e->index;
+}
+
+/* The words of an object have come, read into a slot's operands. */
+static inline void sync_note_words(const struct rmc_sync *s, struct entry *e, int slot)
+{
+	memcpy(e->words, &s->qp->operands[slot], sizeof(e->words));
+	e->readers = (uint32_t)e->words[1];
+	if (!(s->scheme->layout->flags & LAYOUT_WORDS))
+		e->words[WORD_VERSION] = e->words[0];
 }
 
 /* The oldest entry that is done and no call waits for, or NULL */

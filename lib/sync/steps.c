@@ -285,10 +285,6 @@ int rmc_sync_fetch(struct rmc_sync *s, struct entry *e)
 	if (rmc_unlikely(s->stop || s->tuple_busy || !sync_free_slots(s, 1)))
 		return 0;
 	s->tuple_busy = s->tuples;
-	if (rmc_unlikely(e->len != s->last_len)) {
-		s->last_image = s->scheme->pub.image(e->len);
-		s->last_len = e->len;
-	}
 	e->state = ISSUED;
 	e->pending = 1;
 	e->status = 0;
@@ -297,8 +293,37 @@ int rmc_sync_fetch(struct rmc_sync *s, struct entry *e)
 	s->slot[slot].use = USE_STEP;
 	s->slot[slot].entry = e;
 	s->slot[slot].step = e->at;
-	e->bytes = (uint32_t)s->last_image;
-	rmc_issue(s->qp, op, slot, e->nid, e->offset, e->image, s->last_image);
+	e->bytes = (uint32_t)sync_image(s, e->len);
+	rmc_issue(s->qp, op, slot, e->nid, e->offset, e->image, e->bytes);
+	return 1;
+}
+
+/* Are words read, and is nothing else in flight? */
+static int is_words(const struct step *step)
+{
+	return step->op == STEP_READ && step->part == PART_WORDS && step->group == 1 &&
+	       !(step->flags & STEP_BEHIND);
+}
+
+/* As often: only the words are read, most often those of a validation. True if they could be. */
+static int fetch_words(struct rmc_sync *s, struct entry *e, const struct step *step)
+{
+	int slot = sync_head(s);
+
+	if (rmc_unlikely(!s->fetches_words || s->stop || !sync_free_slots(s, 1)))
+		return 0;
+	sync_image(s, e->len);
+	e->at = step;
+	e->state = ISSUED;
+	e->pending = 1;
+	e->status = 0;
+	s->messages++;
+	s->round_trips += !e->background;
+	s->slot[slot].use = USE_STEP;
+	s->slot[slot].entry = e;
+	s->slot[slot].step = step;
+	rmc_issue(s->qp, RMC_OP_READ, slot, e->nid, e->offset + s->last_words, &s->qp->operands[slot],
+		  WORDS_BYTES);
 	return 1;
 }
 
@@ -553,6 +578,8 @@ static void use(struct rmc_sync *s, struct entry *e)
 
 static void prepare(struct rmc_sync *s, struct entry *e, const struct step *step)
 {
+	if (is_words(step) && fetch_words(s, e, step))
+		return;
 	if (step->op == STEP_LATCH)
 		e->taking = e->job == JOB_READ ? s->plan.reads : s->plan.writes;
 	e->at = step;
@@ -678,14 +705,29 @@ static __attribute__((__noinline__)) void read_checked(struct rmc_sync *s, struc
 		rmc_sync_failed(s, e, status);
 }
 
+static void words_fetched(struct rmc_sync *s, struct slot *done, int slot)
+{
+	struct entry *e = done->entry;
+
+	done->use = USE_NONE;
+	sync_note_words(s, e, slot);
+	rmc_sync_advance(s, e, done->step + 1);
+}
+
 void rmc_sync_completed(struct rmc_sync *s, int slot, int status)
 {
 	struct slot *done = &s->slot[slot];
 	struct entry *e = done->entry;
 
-	if (rmc_unlikely(done->use != USE_STEP || status || !(done->step->flags & STEP_FETCHES) ||
-			 s->closing)) {
+	if (rmc_unlikely(done->use != USE_STEP || status || s->closing)) {
 		rmc_sync_completed_otherwise(s, slot, status);
+		return;
+	}
+	if (!(done->step->flags & STEP_FETCHES)) {
+		if (is_words(done->step) && s->fetches_words)
+			words_fetched(s, done, slot);
+		else
+			rmc_sync_completed_otherwise(s, slot, status);
 		return;
 	}
 	done->use = USE_NONE;

@@ -381,14 +381,17 @@ static int torn_reads(struct end *writer)
 
 TEST(an_adapter_that_tears_reads)
 {
+	long long mtu = file_number(SYSFS "/mtu", "");
 	struct end writer;
+	int torn;
 
 	prepare();
 	end_open(&writer, CTX, 1, 0, PAGE, 64);
 	memset(peer.seg, 0, 256);
-	/* each packet as a whole */
+	/* each packet as a whole: nothing is torn, unless it takes several */
 	CHECK_EQ(debugfs_write("rnic", "node=1 msg_ps=1000"), 0);
-	CHECK_EQ(torn_reads(&writer), 0);
+	torn = torn_reads(&writer);
+	CHECK(!torn || mtu < 256);
 	CHECK_EQ(debugfs_write("rnic", "node=1 lines=any gap_ns=1000 seed=3"), 0);
 	CHECK(torn_reads(&writer) > 0);
 	end_close(&writer);
@@ -444,6 +447,8 @@ TEST(parts_of_a_modelled_adapter)
 	int gaps;
 
 	prepare();
+	/* lines come one visit after another, and workers may share CPUs */
+	CHECK_EQ(debugfs_write("timeout_ms", "10000"), 0);
 	REQUIRE(!ioctl(rmc_fd(e.ctx), RMC_IOC_QUERY, &q));
 	/* up to four lines at a time */
 	CHECK_EQ(debugfs_write("rnic", "node=1 lines=any gap_ns=2000000"), 0);

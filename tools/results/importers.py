@@ -428,6 +428,21 @@ def objects(text, _):
     return {"label": "figure", "columns": list(columns.values()), "rows": list(rows.values())}
 
 
+def sync(text, _):
+    """build/host/sync_bench --json: ratios and times, without a link model and with its round trips."""
+    columns, rows = [], {}
+    for model in json.loads(text)["models"]:
+        column = f"round trips of {2 * model['hop_ns'] // 1000} us" if model["hop_ns"] else "no link model"
+        columns.append({"name": column})
+        for one in model["ratios"]:
+            row = rows.setdefault(one["name"], {"name": one["name"], "unit": "x", "values": {}})
+            row["values"] |= {column: short(one["ratio"]), "asked": short(one["asked"])}
+        for name, ns in model["ns"].items():
+            row = rows.setdefault(name, {"name": name, "unit": "ns", "values": {}})
+            row["values"][column] = short(ns)
+    return {"label": "", "columns": [*columns, {"name": "asked"}], "rows": list(rows.values())}
+
+
 def delay(text, _):
     """build/host/delay: the link model's round trips."""
     columns = [{"name": "hops"}, {"name": "configured"}, {"name": "measured"}, {"name": "off"}]
@@ -550,4 +565,5 @@ def virtual(text, part):
 
 
 KINDS = {"virtual": virtual, "bench": bench, "host": host, "history": history, "series": series, "sabre": sabre, "ni": ni,
-         "objects": objects, "delay": delay, "chip": chip}
+         "objects": objects, "delay": delay, "chip": chip,
+         "sync": sync}

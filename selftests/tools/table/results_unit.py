@@ -114,6 +114,9 @@ NI = {"cpus": 2, "rows": [
 OBJECTS = {"mtu": 4096, "rounds": 5, "rows": [
     {"figure": "8", "bytes": n, "writers": w, "series": "SABRe", "value": 1.2345, "unit": "M/s"}
     for n in (128, 8192) for w in (0, 16)]}
+SYNC = {"rounds": 5, "levels": 3, "models": [
+    {"hop_ns": hop, "ratios": [{"name": "latch", "ratio": r, "asked": 1.1}], "ns": {"read": ns}}
+    for hop, r, ns in ((0, 1.2345, 456.7), (1000, 0.9876, 2512))]}
 DELAY = """# floor without a model: 241 ns
 # posting and completing: 120 ns, to be given as local_ns
 #                                     hops floor ns model ns  mean ns   off % of all, ns windows
@@ -597,6 +600,12 @@ class Import(Folder):
         self.assertEqual(sorted(rows), ["8: SABRe", "8: SABRe, 16 writers"])
         self.assertEqual({k: str(v) for k, v in rows["8: SABRe"].items()},
                          {"128 B": "1.23", "8 KiB": "1.23"})
+
+    def test_sync(self):
+        rows = self.take("sync", SYNC, "--command", "c")
+        self.assertEqual({k: str(v) for k, v in rows["latch"].items()},
+                         {"no link model": "1.23", "asked": "1.1", "round trips of 2 us": "0.988"})
+        self.assertEqual(str(rows["read"]["round trips of 2 us"]), "2512")
 
     def test_delay(self):
         rows = self.take("delay", DELAY, "--command", "c")
