@@ -16,7 +16,7 @@ OTHER = {"11": "faa_ns=431", "16": "buffer_ns=50000"}
 
 def job(quick, costs=COSTS):
     """Of the chip a few points, as its packets are many"""
-    return j.virtual("sync", costs, quick or costs == CHIP, (), PARTS[costs], 10 if quick else 180)
+    return j.virtual("sync", costs, quick or costs == CHIP, (), PARTS[costs], 15 if quick else 240)
 
 
 def other(part):

@@ -531,12 +531,20 @@ def _documents(text):
     return found
 
 
+def _by_profile(documents):
+    """Runs of one profile are one"""
+    found = {}
+    for one in documents:
+        found.setdefault(one["profile"], {**one, "rows": []})["rows"] += one["rows"]
+    return list(found.values())
+
+
 def virtual(text, part):
     """build/sim-sonuma, sim-sabre or sim-sync --json: the paper's values beside those in virtual time; of
     sim-sync also table1 or, of several runs, claims; of a switch, switch-claims. Its adapters have a run each."""
     documents = _documents(text)
     if part in R25_CLAIMS:
-        return _r25_claims(documents, R25_CLAIMS[part])
+        return _r25_claims(_by_profile(documents), R25_CLAIMS[part])
     found = {**documents[0], "rows": [row for one in documents for row in one["rows"]],
              "set": [name for one in documents for name in one["set"]]}
     if part == "table1":
