@@ -640,6 +640,31 @@ static void continued_scans(void)
 	end();
 }
 
+/* The first and the last number are keys of a table and of a map; the last one is above all of a tree. */
+static void first_and_last_keys(void)
+{
+	struct action a = { .value = 7 };
+	uint64_t v = 0;
+	size_t s;
+
+	for (s = 0; s < ARRAY_SIZE(structures); s++) {
+		begin(&structures[s], BLOCKS);
+		for (a.key = 0; ; a.key = ~0ULL) {
+			int want = a.key && structures[s].ordered ? -EINVAL : 0;
+
+			for (a.what = PUT; ; a.what = GET) {
+				CHECK_EQ(st->act(first, &a, &v), want);
+				if (a.what == GET)
+					break;
+			}
+			CHECK(want || v == a.value);
+			if (a.key)
+				break;
+		}
+		end();
+	}
+}
+
 /* Areas say what they are for */
 static void other_structures(void)
 {
@@ -683,6 +708,7 @@ int main(void)
 		{ "a chain at its limit", full_chain },
 		{ "splits that a status has ended are completed", half_splits },
 		{ "scans that are continued", continued_scans },
+		{ "the first and the last key", first_and_last_keys },
 		{ "areas of another structure", other_structures },
 		{ "a map is a red-black tree", red_and_black },
 		{ "bad buckets", bad_buckets },

@@ -433,6 +433,84 @@ static void names(void)
 	fixture_fini(&w);
 }
 
+/* What the queue pair's node says of itself: how long an operation may be, how many RRPPs serve it */
+static void adapters(void)
+{
+	struct rmc_sync_options good, o;
+	struct rmc_ctx ctx = { 0 };
+	struct rmc_sync *s;
+	struct fixture w;
+	size_t image;
+
+	fixture_init_with(&w, NULL, 1);
+	good = options_of(&w, "excl", UNLATCH);
+	image = rmc_sync_layout(&good)->image(MAX);
+	ctx.query.nid = good.nid;
+	ctx.query.max_length = (uint32_t)image;
+	ctx.query.rrpps = 2;
+	ctx.query.interleave = (uint32_t)rmc_scheme_bytes(rmc_sync_layout(&good), MAX);
+	w.qp.ctx = &ctx;
+	s = rmc_sync_open(&w.qp, &good);
+	CHECK(s != NULL);
+	rmc_sync_close(s);
+	/* one byte more than fits into an operation */
+	ctx.query.max_length--;
+	refuse(&w, &good, EMSGSIZE);
+	ctx.query.max_length++;
+	/* the footer would be stored by another RRPP than the data, so before it */
+	ctx.query.interleave -= LINE;
+	refuse(&w, &good, EINVAL);
+	CHECK(strstr(rmc_errmsg(), "several RRPPs serve"));
+	ctx.query.rrpps = 1;
+	s = rmc_sync_open(&w.qp, &good);
+	CHECK(s != NULL);
+	rmc_sync_close(s);
+	ctx.query.rrpps = 2;
+	o = options_of(&w, "excl", 0);
+	s = rmc_sync_open(&w.qp, &o);
+	CHECK(s != NULL);
+	rmc_sync_close(s);
+	w.qp.ctx = NULL;
+	fixture_fini(&w);
+}
+
+/* Objects and latches that the segment ends in: refused by the owner's node, and no latch is left */
+static void ends_of_segments(void)
+{
+	static const unsigned int flags[] = { 0, RMC_SYNC_SPEC, ALL };
+	struct rmc_hold h = { .len = LEN };
+	struct rmc_sync_options o;
+	struct rmc_sync *s;
+	struct fixture w;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		fixture_init_with(&w, NULL, 1);
+		s = sync_of(&w, "rw", flags[i]);
+		CHECK_EQ(rmc_sync_read(s, SEGMENT - LINE, &h), RMC_S_OUT_OF_RANGE);
+		CHECK_EQ(rmc_sync_write(s, SEGMENT - LINE, &h), RMC_S_OUT_OF_RANGE);
+		CHECK_EQ(rmc_sync_write(s, SEGMENT, &h), RMC_S_OUT_OF_RANGE);
+		CHECK_EQ(rmc_sync_drain(s), 0);
+		CHECK(!word_at(&w, SEGMENT - LINE));
+		rmc_sync_close(s);
+		o = options_of(&w, "rw", flags[i]);
+		o.latch = RMC_LATCH_DETACHED;
+		o.latches = SEGMENT - 8;
+		o.objects = 2;
+		o.stride = rmc_scheme_bytes(o.scheme, MAX);
+		s = rmc_sync_open(&w.qp, &o);
+		CHECK_EQ(rmc_sync_write(s, o.stride, &h), RMC_S_OUT_OF_RANGE);
+		CHECK_EQ(rmc_sync_drain(s), 0);
+		CHECK_EQ(rmc_sync_write(s, 0, &h), 0);
+		CHECK(word_at(&w, SEGMENT - 8));
+		CHECK_EQ(rmc_sync_cancel(s, &h), 0);
+		CHECK_EQ(rmc_sync_drain(s), 0);
+		CHECK(!word_at(&w, SEGMENT - 8));
+		rmc_sync_close(s);
+		fixture_fini(&w);
+	}
+}
+
 static void places(void)
 {
 	struct rmc_sync_options good, o;
@@ -596,7 +674,9 @@ int main(void)
 		{ "what needs order is refused without", order },
 		{ "numbers of options", numbers },
 		{ "the node of a queue pair", names },
+		{ "what the node of a queue pair can", adapters },
 		{ "places of latches and copies", places },
+		{ "objects and latches that the segment ends in", ends_of_segments },
 		{ "addresses and holds that cannot be", addresses },
 		{ "sizes, hints and times of copies", copies },
 	};

@@ -281,6 +281,7 @@ expect "rnic show: a profile" 0 "msg_ps=19500 mbps=100000 cas_ns=431 faa_ns=800 
 expect "rnic: unknown profile" 2 "no profile 'cx9'; there are cx5 cx7 bf2 tofino sonuma" \
 	"$rmcctl" rnic set --profile cx9
 expect "rnic: too long" 2 "too long" "$rmcctl" rnic set --cas 2s
+expect "rnic: a time below 0" 2 "give a time like" "$rmcctl" rnic set --cas=-1ns
 expect "rnic profiles" 0 "^cx5 .*fitted .*figure 4" "$rmcctl" rnic profiles
 expect "rnic off" 0 "" "$rmcctl" rnic off
 expect "rnic is off" 0 "^node=0 lines=ordered gap_ns=0 msg_ps=0 " "$rmcctl" rnic

@@ -215,6 +215,12 @@ expect "rmc-sync: bench, the tree of figure 11" 0 "each  *9.00 messages, 9.00 ro
 	nodes 1 "$Y" bench --structure btree --fanout 5 --system nam-db -k 25 -n 100
 expect "rmc-sync: bench, the tree of figure 11, writes" 0 "^structure  *btree of 4 levels, 5 ch" \
 	nodes 2 "$Y" bench --structure btree --fanout 5 --system opt-db-farm -k 26 -n 100 --writes 50
+expect "rmc-sync: no tuples" 2 "tuples: '0' is not a size, 1 .." "$Y" bench -k 0
+expect "rmc-sync: an exponent below 0" 2 "theta: '-1' is not a number, 0 .." "$Y" bench --theta -1
+expect "rmc-sync: a wait below 0" 2 "backoff: '-1' is not a number, 0 .." "$Y" bench --backoff -1
+expect "rmc-sync: tuples longer than an operation" 2 "bytes: .* is not a size" "$Y" bench -b 1G
+expect "rmc-sync: one buffer with async" 1 "two or more with async" \
+	nodes 1 "$Y" bench --opt async --buffers 1 -n 1
 expect "rmc-sync: unknown structure" 2 "'heap' is not hash" "$Y" bench --structure heap
 ! have python3 || expect "rmc-sync: bench, a system's options, padding and costs" 0 \
 	"'nam-db++' 'spec,combine,async' 448 True 4" sync_system_json

@@ -6,7 +6,8 @@ from .base import Missing
 from .plot import Series
 
 COSTS, NEW, CORES, CHIP = "cx5", "cx7", "bf2", "sonuma-r2p2"
-PARTS = {COSTS: ("1b", "4", "5", "8", "9", "10", "11", "14", "15", "16", "table1"), NEW: ("17",), CORES: ("18",),
+PARTS = {COSTS: ("1b", "4", "5", "8", "9", "10", "11", "14", "15", "16", "20", "22", "25",
+                "26", "table1"), NEW: ("17",), CORES: ("18",),
          CHIP: ("4", "5", "8", "9", "10", "11", "14", "15", "table1")}
 # What the tree would be with fetch-and-add as fast as compare-and-swap; and contended writes that unlatch
 # by a write, if atomics did not see that for as long as one waits for 112 others
@@ -15,7 +16,7 @@ OTHER = {"11": "faa_ns=431", "16": "buffer_ns=50000"}
 
 def job(quick, costs=COSTS):
     """Of the chip a few points, as its packets are many"""
-    return j.virtual("sync", costs, quick or costs == CHIP, (), PARTS[costs], 10 if quick else 180)
+    return j.virtual("sync", costs, quick or costs == CHIP, (), PARTS[costs], 15 if quick else 240)
 
 
 def other(part):
@@ -34,6 +35,12 @@ def here(document, kind, part, size, nodes, *series):
     """What a row of the paper's table is here"""
     found = [value(document, part, size, nodes, one) for one in series]
     return found[0] if kind == "value" else found[0] / found[1]
+
+
+def given(row, changed=()):
+    """In place of a quotient: why a row of the paper's table proves nothing; changed: constants of the run"""
+    return "input" if row.get("input") else \
+        "fitted" if row.get("fitted") or row.get("fitted_with") in changed else None
 
 
 def curves(document, part, xs="nodes", scale=1, names=None):
@@ -84,6 +91,18 @@ CLAIMS = (
      ("15-read", 256, 128, "FaRM"), ("15-read", 256, 128, "pessimistic")),
     ("128 workers: write unlatch is faster (fig. 15)", 1.1,
      ("15-write", 256, 128, "versioning"), ("15-write", 256, 128, "pessimistic")),
+)
+
+
+# What a switch is for, in runs of the usual adapter; figure 26 with 512 workers
+MIXES = ((0, "reads"), (5, "5 % writes"), (50, "50 % writes"), (100, "writes"))
+SWITCH_CLAIMS = (
+    ("a latch takes at most half (fig. 20)", -0.5, ("20", 8, 1, "switch"), ("20", 8, 1, "adapter")),
+    ("one word is as fast as many, 32 workers (fig. 22)", 0.99,
+     ("22", 8, 32, "switch, contended"), ("22", 8, 32, "switch")),
+    *((f"{size} B, {mix}: faster than {other} (fig. 26)", 1, (f"26-{size}", size, writes, "switch"),
+       (f"26-{size}", size, writes, other))
+      for other in ("versioning", "FaRM") for size in (64, 256, 1024) for writes, mix in MIXES),
 )
 
 

@@ -499,19 +499,20 @@ def _m16(found):
 
 
 # Figures that no other paper has
-R25_PARTS = {"4", "5", "16-112-write-only", "17", "18"}
+R25_PARTS = {"4", "5", "16-112-write-only", "17", "18", "20"}
+R25_CLAIMS = {"claims": r25.CLAIMS, "switch-claims": r25.SWITCH_CLAIMS}
 
 
 def _r25(found):
-    rows, fitted, changed = [], set(), {one.partition("=")[0] for one in found["set"]}
+    rows, fitted, changed = [], {}, {one.partition("=")[0] for one in found["set"]}
     for row in papers.load("r25-sync")["table"]["rows"]:
         try:
             ours = r25.here(found, *row["here"]) if "here" in row else None
         except Missing:
             continue
         rows.append((row["metric"], None, row["unit"].replace("times", "x"), row["values"][0], ours))
-        if row.get("fitted") or row.get("fitted_with") in changed:
-            fitted.add(row["metric"])
+        if r25.given(row, changed):
+            fitted[row["metric"]] = r25.given(row, changed)
     return rows, fitted, "R25"
 
 
@@ -523,11 +524,11 @@ def _r25_table1(found):
                      for row in r25_figure.table1(found)]}
 
 
-def _r25_claims(documents):
+def _r25_claims(documents, which):
     names = [d["profile"] for d in documents]
     columns = ["holds if", *(n + e for n in names for e in ("", ": holds"))]
     rows = []
-    for text, limit, *cells in r25_figure.claims(documents):
+    for text, limit, *cells in r25_figure.claims(documents, which):
         values = {"holds if": limit}
         for name, quotient, holds in zip(names, cells[::2], cells[1::2]):
             values |= {name: {"value": short(quotient), "unit": "x"}, f"{name}: holds": holds}
@@ -545,12 +546,20 @@ def _documents(text):
     return found
 
 
+def _by_profile(documents):
+    """Runs of one profile are one"""
+    found = {}
+    for one in documents:
+        found.setdefault(one["profile"], {**one, "rows": []})["rows"] += one["rows"]
+    return list(found.values())
+
+
 def virtual(text, part):
     """build/sim-sonuma, sim-sabre or sim-sync --json: the paper's values beside those in virtual time; of
-    sim-sync also table1 or, of several runs, claims. Its adapters have a run each."""
+    sim-sync also table1 or, of several runs, claims; of a switch, switch-claims. Its adapters have a run each."""
     documents = _documents(text)
-    if part == "claims":
-        return _r25_claims(documents)
+    if part in R25_CLAIMS:
+        return _r25_claims(_by_profile(documents), R25_CLAIMS[part])
     found = {**documents[0], "rows": [row for one in documents for row in one["rows"]],
              "set": [name for one in documents for name in one["set"]]}
     if part == "table1":

@@ -15,7 +15,7 @@ def sync(job):
         _, part, size, nodes, *series = row["here"]
         for one, value in zip(series, (2 * row["values"][0], 2)):
             found[part, size, nodes, one] = value
-    for _, _, *keys in r25.CLAIMS:
+    for _, _, *keys in (*r25.CLAIMS, *r25.SWITCH_CLAIMS):
         for key in keys:
             found.setdefault(key, 2)
     for module in (m for m in figs.modules().values() if m.PAPER == "r25-sync"):

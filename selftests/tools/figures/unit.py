@@ -374,6 +374,12 @@ class FigureTest(Folder):
         self.assertEqual(self.cell(figure, "a read", "atomics"), 2)
         self.assertIn("does not", [cells[3] for block in figure.blocks if isinstance(block, figs.Table)
                                    for cells in block.rows if len(cells) == 6])
+        figure = self.shown("r25_switch", self.run_)
+        self.assertEqual(self.cell(figure, "fig. 20: an adapter's atomic, of a switch's, times",
+                                   f"{column} / ConnectX-5"), "input")
+        row = "fig. 22: a switch's atomics, 4 clients, M/s"
+        self.assertEqual(self.cell(figure, row, f"{column} / ConnectX-5"), "fitted")
+        self.assertEqual(self.cell(figure, "fig. 25: reads, of versioning, times", f"{column} / ConnectX-5"), 1)
 
     def test_table2_values(self):
         figure = self.shown("table2", self.run_)
@@ -642,7 +648,7 @@ class PageTest(Folder):
             self.assertRegex(link, r"^(data:image/svg|#|raw/)")
             if link.startswith("raw/"):
                 self.assertTrue(os.path.exists(os.path.join(self.folder, link)), link)
-        self.assertEqual(text.count("data:image/svg"), 56)
+        self.assertEqual(text.count("data:image/svg"), 60)
         self.assertNotIn("<script", text)
         places = [text.index(f'id="{n}"') for n in ("paper-A14", "fig9", "paper-M16", "objects", "paper-T18")]
         self.assertEqual(places, sorted(places))

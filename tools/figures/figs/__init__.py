@@ -118,12 +118,12 @@ class Figure:
     def compare(self, title, rows, plans, note="", against=None, fitted=()):
         """The paper's table with a column per machine, and its quotient: rows are its rows by metric,
         with {label of a machine: value}; against: {label: column of the paper, not the first};
-        fitted: (metric, label) that were an input of the model."""
+        fitted: (metric, label) that were an input of the model; a dict says what they were."""
         printed = self.paper["table"]
 
         def quotient(metric, values, here, label):
             if (metric, label) in fitted and here.get(label) is not None:
-                return "fitted"
+                return fitted[metric, label] if isinstance(fitted, dict) else "fitted"
             column = (against or {}).get(label, 0)
             return ratio(here.get(label), values[column] if values else None)
 

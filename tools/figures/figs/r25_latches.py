@@ -66,15 +66,15 @@ def show(run, results, paper, figure):
 
 def compare(run, results, paper, figure, which):
     """The rows of the paper's table whose metrics begin so, beside virtual time"""
-    plan, found, fitted = run.plans["virtual"], [], set()
+    plan, found, fitted = run.plans["virtual"], [], {}
     for row in paper["table"]["rows"]:
         if not row["metric"].startswith(which):
             continue
         number = {}
         with figure.optional(f"{plan.label}: {row['metric']}"):
             number[plan.label] = r25.here(results.get(r25.job(run.quick, row.get("costs", r25.COSTS))), *row["here"])
-        if row.get("fitted"):
-            fitted.add((row["metric"], plan.label))
+        if r25.given(row):
+            fitted[row["metric"], plan.label] = r25.given(row)
         found.append((row["metric"], row["unit"], row["values"], number))
     figure.part("table", any(number for *_, number in found))
     figure.compare("Where the paper gives numbers", found, [plan], NO_PROOF, fitted=fitted)

@@ -57,10 +57,10 @@ def table1(document):
     return [[name] + [r25.value(document, f"table1-{kind}", 256, 1, name) for kind in kinds] for name in names]
 
 
-def claims(documents):
+def claims(documents, which=r25.CLAIMS):
     """[[conclusion, quotient and verdict of each document]]"""
     rows = []
-    for text, limit, one, two in r25.CLAIMS:
+    for text, limit, one, two in which:
         cells = []
         for document in documents:
             quotient, holds = r25.claim(document, limit, one, two)

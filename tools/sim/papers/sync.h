@@ -31,6 +31,7 @@
  * @writes: percent
  * @tree: an operation reads a node of each level of a tree, the root first
  * @switched: a switch before each storage node has the objects, which are tuples
+ * @whole: each tuple has a place of its own
  * @gathered: workers begin at one object, where they would be after some time (hot writes)
  * @warm_ns: time until operations count
  * @run_ns: time in which they count
@@ -42,7 +43,7 @@ struct sync_load {
 	uint64_t tuples;
 	double theta;
 	uint32_t writes;
-	int tree, switched, gathered;
+	int tree, switched, whole, gathered;
 	uint64_t warm_ns, run_ns;
 };
 
@@ -61,11 +62,13 @@ enum sync_raw_kind { SYNC_CAS, SYNC_READ };
  * @workers: their number
  * @clients: nodes that they are on
  * @switched: a switch has the words
+ * @newer: clients have the adapters of R25 5.4, of which no limit of queue pairs is known, but the time
+ *	that one takes for a request (profile tofino)
  */
 struct sync_raw {
 	enum sync_raw_kind kind;
 	uint32_t stride, workers, clients;
-	int switched;
+	int switched, newer;
 };
 
 /**

@@ -14,7 +14,7 @@ static const uint32_t workers[] = { 1, 8, 16, 32, 64, 128, 256, 512 };
 
 static double words(enum sync_raw_kind kind, uint32_t stride, uint32_t n, uint32_t clients)
 {
-	return sync_raw_mops(&(struct sync_raw){ kind, stride, n, clients, 0 });
+	return sync_raw_mops(&(struct sync_raw){ kind, stride, n, clients, 0, 0 });
 }
 
 void sync_figure4(void)

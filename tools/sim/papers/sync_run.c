@@ -16,7 +16,7 @@
 
 #define ENTRIES		64		/* of a queue pair */
 #define BUFFERS		4		/* with asynchronous releases */
-#define SEGMENT		(16U << 20)	/* of a storage node */
+#define SEGMENT		(16U << 20)	/* of a storage node, if tuples share places */
 #define OPEN_NS		10000		/* the first operation opens a channel */
 #define START_NS	1000000		/* all are open */
 #define FANOUT		249		/* of the authors' tree of 4 KiB nodes */
@@ -29,10 +29,13 @@ static struct {
 	const struct rmc_scheme *layout;
 	uint32_t len;			/* of the data of an object */
 	uint64_t stride, slots;		/* objects that the segment has room for */
+	size_t bytes;			/* of the segment */
 	struct zipf zipf;
 	struct rmc_sim_range switched;	/* what a switch has of each storage node */
 	uint64_t from, to;		/* operations that end in between count */
 	uint32_t started;
+	uint64_t client_ps;		/* time of a client's adapter for a request */
+	uint64_t busy_ps[EVAL_NODES];	/* by client: until then */
 	/* results, of those that count */
 	uint64_t done, objects;
 	/* of all */
@@ -40,7 +43,10 @@ static struct {
 	struct rmc_sync_stats sum;
 } run;
 
-static char *segment[SYNC_STORAGE];
+static struct {
+	char *p;
+	size_t bytes;
+} segment[SYNC_STORAGE];
 static struct rmc_adapter adapter;
 
 static void *memory(size_t bytes)
@@ -88,10 +94,15 @@ static void begin(const struct rmc_sim_options *o, uint32_t storage)
 {
 	uint32_t i;
 
+	if (!run.bytes)
+		run.bytes = SEGMENT;
 	for (i = 0; i < storage; i++) {
-		if (!segment[i])
-			segment[i] = memory(SEGMENT);
-		memset(segment[i], 0, SEGMENT);
+		if (segment[i].bytes < run.bytes) {
+			free(segment[i].p);
+			segment[i].p = memory(run.bytes);
+			segment[i].bytes = run.bytes;
+		}
+		memset(segment[i].p, 0, run.bytes);
 	}
 	eval_check(rmc_sim_init(o), "the simulation");
 }
@@ -100,7 +111,7 @@ static void store(void *arg)
 {
 	struct rmc_object_layout layout = { .mode = RMC_SABRE_OVERLAPPED };
 	struct rmc_ctx *ctx = rmc_open(0, -1);
-	char *p = segment[rmc_sim_nid()];
+	char *p = segment[rmc_sim_nid()].p;
 	uint64_t i;
 
 	eval_check(!ctx, "opening a context");
@@ -108,9 +119,9 @@ static void store(void *arg)
 		rmc_scheme_init(run.layout, (struct rmc_object *)(void *)(p + i * run.stride),
 				run.len);
 	if (arg)
-		eval_check(rmc_seg_register_objects(ctx, p, SEGMENT, 0, &layout), "a segment");
+		eval_check(rmc_seg_register_objects(ctx, p, run.bytes, 0, &layout), "a segment");
 	else
-		eval_check(rmc_seg_register(ctx, p, SEGMENT, 0), "a segment");
+		eval_check(rmc_seg_register(ctx, p, run.bytes, 0), "a segment");
 	if (run.switched.count)
 		eval_check(rmc_sim_switch(rmc_sim_nid(), &run.switched), "a switch");
 }
@@ -131,6 +142,17 @@ static struct rmc_qp *queue(uint32_t storage, unsigned int flags, void *lbuf, si
 
 /* ---- operations of single words ---- */
 
+/* A client's adapter sends the requests of its workers one after the other. */
+static void send_one(void)
+{
+	uint64_t *busy_ps = &run.busy_ps[rmc_sim_nid()], now_ps = rmc_sim_now() * 1000;
+
+	if (!run.client_ps)
+		return;
+	*busy_ps = (*busy_ps > now_ps ? *busy_ps : now_ps) + run.client_ps;
+	rmc_sim_sleep_until(*busy_ps / 1000);
+}
+
 static void raw_work(void *arg)
 {
 	const struct sync_raw *raw = run.raw;
@@ -141,6 +163,7 @@ static void raw_work(void *arg)
 	(void)arg;
 	rmc_sim_sleep_until(START_NS);
 	while (rmc_sim_now() < run.to) {
+		send_one();
 		if (raw->kind == SYNC_CAS)
 			eval_check(rmc_cas(qp, 0, at, 1, 1, &old), "a compare-and-swap");
 		else
@@ -165,6 +188,11 @@ double sync_raw_mops(const struct sync_raw *raw)
 
 	memset(&run, 0, sizeof(run));
 	run.raw = raw;
+	if (raw->newer) {
+		o.adapter.qp_cache = 0;
+		/* found for all clients together */
+		run.client_ps = (uint64_t)rmc_adapter_find("tofino")->msg_ps * raw->clients;
+	}
 	/* the words, and what is between them */
 	if (raw->switched)
 		run.switched = (struct rmc_sim_range){
@@ -345,7 +373,8 @@ struct sync_rate sync_run(const struct sync_load *load)
 	}
 	run.o.max = run.len = data_bytes(run.layout, load->bytes);
 	run.stride = rmc_scheme_bytes(run.layout, run.len) + load->pad * RMC_CACHE_LINE;
-	run.slots = SEGMENT / run.stride;
+	run.bytes = load->whole ? (load->tuples * run.stride + 4095) / 4096 * 4096 : SEGMENT;
+	run.slots = load->whole ? load->tuples : run.bytes / run.stride;
 	if (load->switched)
 		run.switched = (struct rmc_sim_range){
 			.stride = (uint32_t)run.stride, .count = (uint32_t)run.slots,
@@ -471,14 +500,19 @@ bool sync_set(const char *name, uint32_t value)
 static void print(struct json *out)
 {
 	const struct rmc_adapter_row *row;
+	char name[32];
 	const char *unit;
 	unsigned int i;
+	bool own;
 
 	for (i = 0; (row = rmc_adapter_row(i)); i++) {
-		if (strcmp(row->profile, adapter.name))
+		own = !strcmp(row->profile, adapter.name);
+		/* and of the clients of figure 22 */
+		if (!own && (strcmp(row->profile, "tofino") || strcmp(row->name, "msg_ps")))
 			continue;
+		snprintf(name, sizeof(name), "%s%s", own ? "" : "tofino ", row->name);
 		json_object(out, NULL);
-		json_string(out, "name", row->name);
+		json_string(out, "name", name);
 		json_uint(out, "value", row->value);
 		/* "msg_ps" */
 		unit = strrchr(row->name, '_');
