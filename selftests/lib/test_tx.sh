@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+# shellcheck shell=bash
+#
+# Transactions (lib/tx), over nodes of one process. Sourced by run.sh.
+
+tx_src=$(echo "$here"/tx_cluster.c "$here"/fake_rmc.c "$top"/lib/tx/*.c)
+for t in "tx address,undefined" "tx_faults address,undefined" "tx_doubt address,undefined"; do
+	read -r t san <<< "$t"
+	name="transactions: $t, ${san%% *}"
+	if $CC -fsanitize=$san $FLAGS -I"$top/lib/check" -pthread -o "$W/$t.${build[${san%% *}]}" \
+	   "$here/test_$t.c" "$top"/lib/check/*.c $tx_src $lib_src > "$W/log" 2>&1; then
+		include "$name" timeout 300 "$W/$t.${build[${san%% *}]}"
+	else
+		sed 's/^/# /' "$W/log"
+		report 1 "$name: builds"
+	fi
+done
