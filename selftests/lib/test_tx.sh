@@ -17,3 +17,18 @@ for t in "tx address,undefined" "tx_faults address,undefined" "tx_doubt address,
 		report 1 "$name: builds"
 	fi
 done
+
+prepare "tests of workloads build" $CC $ASAN $FLAGS -I"$top/tools/common" -I"$top/tools/tx" -pthread \
+	-o "$W/tx_workloads.asan" "$here/test_tx_workloads.c" \
+	"$top"/tools/tx/{workload,smallbank,tatp,tpcc,tpcc_load,tpcc_tx,tpcc_check}.c $tx_src $lib_src
+include "transactions: workloads" timeout 300 "$W/tx_workloads.asan"
+
+T=$O/rmc-tx
+expect "rmc-tx: systems" 0 "^sw$" "$T" systems
+expect "rmc-tx: a system that is not there" 2 "no system 'hades'" "$T" --system hades bench
+expect "rmc-tx: no command" 2 "no command" "$T"
+expect "rmc-tx: unknown command" 2 "no command 'frob'" "$T" frob
+expect "rmc-tx: two commands" 2 "one command" "$T" bench check
+expect "rmc-tx: unknown workload" 2 "no workload 'ycsb'" "$T" -w ycsb bench
+expect "rmc-tx: no room" 2 "room" "$T" -w tpcc --room 0 bench
+expect "rmc-tx: help" 0 "by-warehouse" "$T" --help
