@@ -498,7 +498,7 @@ int rmc_tx_insert(struct rmc_tx *t, struct rmc_tx_addr record, const void *data,
 		return err ? err : -EINVAL;
 	if (record_present(a->incarnation))
 		return -EEXIST;
-	memcpy(a->data, data, len);
+	memmove(a->data, data, len);		/* it may be of what the transaction has deleted */
 	memset(a->data + len, 0, a->len - len);
 	a->incarnation++;
 	a->written = 1;

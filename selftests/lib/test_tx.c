@@ -84,6 +84,10 @@ static void places(void)
 	CHECK_EQ(rmc_tx_load(db(0), rmc_tx_record(0, 1), "", 1), -EREMOTE);
 	CHECK_EQ(rmc_tx_load(db(0), rmc_tx_record(0, 0), "123456789", 9), -EINVAL);
 	CHECK_EQ(rmc_tx_load(db(0), rmc_tx_at(rmc_tx_record(0, 0), 1), "", 1), -EINVAL);
+	/* a field beyond a record is none of it, however far */
+	CHECK_EQ(rmc_tx_at(rmc_tx_at(rmc_tx_record(0, 0), 3), 4).field, 7);
+	CHECK_EQ(rmc_tx_at(rmc_tx_at(rmc_tx_record(0, 0), 1), UINT32_MAX).field, UINT32_MAX);
+	CHECK_EQ(rmc_tx_at(rmc_tx_record(0, 0), (size_t)UINT32_MAX + 1).field, UINT32_MAX);
 	cluster_close(&c);
 }
 
@@ -147,6 +151,13 @@ static void sees(void)
 	CHECK_EQ(rmc_tx_insert(t, rmc_tx_record(0, 5), &word, 2), 0);
 	CHECK_EQ(get(t, 0, 5, &v), 0);
 	CHECK_EQ(v, 5);
+	/* a part of what it had is what it has */
+	CHECK_EQ(rmc_tx_get(t, rmc_tx_record(0, 5), 8, (const void **)&p), 0);
+	CHECK_EQ(rmc_tx_delete(t, rmc_tx_record(0, 5)), 0);
+	CHECK_EQ(rmc_tx_insert(t, rmc_tx_record(0, 5), (const uint8_t *)p + 1, 7), 0);
+	CHECK_EQ(get(t, 0, 5, &v), 0);
+	CHECK_EQ(v, 0);
+	CHECK_EQ(put(t, 0, 5, 5), 0);
 	CHECK_EQ(rmc_tx_commit(t), 0);
 	CHECK_EQ(rmc_tx_quiet(db(3)), 0);
 	CHECK_EQ(value_of(0, 0, 5), 5);

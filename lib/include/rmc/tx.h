@@ -177,9 +177,10 @@ RMC_INLINE struct rmc_tx_addr rmc_tx_record(uint32_t table, uint64_t rid)
 	return a;
 }
 
+/* A field that no record has stays one */
 RMC_INLINE struct rmc_tx_addr rmc_tx_at(struct rmc_tx_addr a, size_t field)
 {
-	a.field += (uint32_t)field;
+	a.field = field > UINT32_MAX - a.field ? UINT32_MAX : a.field + (uint32_t)field;
 	return a;
 }
 
