@@ -368,52 +368,66 @@ int rmc_tx_doubtful(struct rmc_tx *t)
 	return rmc_tx_end(t);
 }
 
-/* A free slot, and which of its sets: if possible one whose writes have come, of any slot */
-static struct rmc_tx *choose_slot(struct rmc_tx_db *db)
+/*
+ * A free slot with a set whose operations have ended, of any slot: writes of another set may be in
+ * doubt for long. -EAGAIN: there is none yet; -EBUSY: no slot is free.
+ */
+static int choose_slot(struct rmc_tx_db *db, struct rmc_tx **tp)
 {
-	struct rmc_tx *t, *found = NULL;
+	struct rmc_tx *t;
+	int err = -EBUSY;
 	unsigned int k;
 
 	for (t = db->slot; t < db->slot + db->o.slots; t++) {
 		if (t->state != TX_FREE)
 			continue;
+		err = -EAGAIN;
 		for (k = 1; k < 3; k++) {
 			const struct tx_set *s = &t->set[(t->current + k) & 1];
 
 			if (s->awaited || s->pending)
 				continue;
 			t->current = (t->current + k) & 1;
-			return t;
+			*tp = t;
+			return 0;
 		}
-		found = found ? found : t;
 	}
-	if (found)
-		found->current ^= 1;
-	return found;
+	return err;
+}
+
+static int await_slot(struct rmc_tx_db *db, struct rmc_tx **tp)
+{
+	unsigned int spins = 0;
+	uint64_t until = 0;
+	int err;
+
+	for (;;) {
+		err = rmc_tx_poll(db);
+		if (!err)
+			err = choose_slot(db, tp);
+		if (err != -EAGAIN)
+			return err;
+		if (!until)
+			until = rmc_tx_limit(db);
+		else if (rmc_now_ns() >= until)
+			return -ETIMEDOUT;
+		/* others may begin in it, and end */
+		err = rmc_tx_relax(db, &spins);
+		if (err)
+			return err;
+	}
 }
 
 int rmc_tx_begin(struct rmc_tx_db *db, struct rmc_tx **tp)
 {
-	uint64_t until = UINT64_MAX;
-	struct rmc_tx *t;
-	int err;
+	struct rmc_tx *t = NULL;
+	int err = await_slot(db, &t);
 
-	rmc_tx_poll(db);
-	t = choose_slot(db);
-	if (!t)
-		return -EBUSY;
-	t->state = TX_ACTIVE;		/* before a wait, in which others may begin */
+	if (err)
+		return err;
+	t->state = TX_ACTIVE;
 	t->status = 0;
 	t->s = &t->set[t->current];
-	if (rmc_unlikely(t->s->awaited || t->s->pending))
-		until = rmc_tx_limit(db);
-	err = rmc_tx_await_until(db, &t->s->awaited, until);
-	if (!err)
-		err = rmc_tx_await_until(db, &t->s->pending, until);
-	if (err) {
-		t->state = TX_FREE;
-		return err;
-	}
 	rmc_tx_set_clear(t->s);
 	db->stats.begun++;
 	*tp = t;

@@ -481,6 +481,64 @@ static void all_sets(void)
 	cluster_close(&c);
 }
 
+/*
+ * One set of a slot has a write in doubt, and the other one a write whose reply is on its way: the
+ * next transaction begins with the latter.
+ */
+static int armed;
+
+static int lose_to_one(struct cluster_node *n, const struct fake_op *op)
+{
+	return !n->nid && op->nid == 1 && __atomic_load_n(&lossy, __ATOMIC_ACQUIRE) &&
+	       op->op != RMC_OP_CAS ? RMC_S_TIMEOUT : RMC_S_OK;
+}
+
+static int hold_of_two(struct cluster_node *n, const struct fake_op *op)
+{
+	return !n->nid && op->nid == 2 && op->op == RMC_OP_WRITE_ONCE ? FAKE_HOLD : RMC_S_OK;
+}
+
+static void let_go(void *arg)
+{
+	(void)arg;
+	if (armed)
+		__atomic_store_n(&c.node[0].rmc.release, 1, __ATOMIC_RELEASE);
+}
+
+static void first_set(void)
+{
+	struct rmc_tx_options o = options;
+	struct rmc_tx *t;
+	uint64_t v = 0;
+
+	o.slots = 1;
+	o.limit_ms = 5000;
+	o.wait = let_go;
+	armed = 0;
+	open_all(&o);
+	load(0, 1, 1);
+	load(0, 2, 2);
+	CHECK_EQ(rmc_tx_begin(db(0), &t), 0);
+	CHECK_EQ(put(t, 0, 1, 5), 0);
+	c.before = lose_to_one;
+	c.after = hold_of_two;
+	__atomic_store_n(&lossy, 1, __ATOMIC_RELEASE);
+	CHECK_EQ(rmc_tx_commit(t), 0);
+	CHECK_EQ(rmc_tx_begin(db(0), &t), 0);
+	CHECK_EQ(put(t, 0, 2, 6), 0);
+	CHECK_EQ(rmc_tx_commit(t), 0);
+	armed = 1;
+	CHECK_EQ(rmc_tx_begin(db(0), &t), 0);
+	CHECK_EQ(get(t, 0, 2, &v), 0);
+	CHECK_EQ(v, 6);
+	rmc_tx_abort(t);
+	__atomic_store_n(&lossy, 0, __ATOMIC_RELEASE);
+	db(0)->o.limit_ms = 60000;
+	CHECK_EQ(rmc_tx_quiet(db(0)), 0);
+	CHECK_EQ(value_of(3, 0, 1), 5);
+	cluster_close(&c);
+}
+
 /* An RMC that may repeat any write is refused: others may have written in between. */
 static void old_rmc(void)
 {
@@ -508,6 +566,7 @@ int main(void)
 		{ "another transaction runs where one waits", waiting },
 		{ "reads of own records beside another node's writes", beside_writes },
 		{ "a write on its way takes a set, and there are two of a slot", all_sets },
+		{ "the next one takes the set whose operations end first", first_set },
 		{ "an RMC that cannot write once", old_rmc },
 	};
 
