@@ -18,8 +18,9 @@
  *	REWRITING	writes the record, locked, with the new version
  *	FINISHING	swaps that lock for the new version
  *
- * If one of these is in doubt, it goes on with PROBING. A node that is down may only be paused, and
- * has its memory then; so this ends only if the node has another epoch, or refuses the operation.
+ * If one of these is in doubt, or a lock has changed, it goes on with PROBING. A node that is down
+ * may only be paused, and has its memory then; so this ends only if the node has another epoch,
+ * whatever it replies, or refuses the operation.
  *
  * An RMC may repeat plain writes by itself if its fabric loses packets (the parameter retries);
  * RMC_OP_WRITE_ONCE it does not.
@@ -117,6 +118,9 @@ static enum tx_held next_step(const struct rmc_tx_db *db, struct tx_access *a, i
 		return rmc_slot_value(db->qp, slot) == *a->seen ? TX_REWRITING : TX_PROBING;
 	case TX_REWRITING:
 		return TX_FINISHING;
+	case TX_FINISHING:
+		/* a late line 0 has unlocked it; or it was marked while its lines were written */
+		return rmc_slot_value(db->qp, slot) == redo_lock(a) ? TX_NOT_HELD : TX_PROBING;
 	default:
 		return TX_NOT_HELD;
 	}
@@ -132,8 +136,7 @@ static void append_again(struct rmc_tx_db *db, struct tx_access *a)
 /* In doubt: from the probe on, after a while, unless the memory that it was for is gone */
 static void try_again(struct rmc_tx_db *db, struct tx_access *a)
 {
-	if (tx_refused(a->status) ||
-	    (a->status == RMC_S_NODE_DOWN && rmc_tx_other_epoch(db, a->member))) {
+	if (tx_refused(a->status) || rmc_tx_other_epoch(db, a->member)) {
 		ended(db, a, 1);
 		return;
 	}
@@ -150,6 +153,11 @@ static void step_completed(struct rmc_tx_db *db, struct tx_access *a, int slot)
 
 	if (a->status) {
 		try_again(db, a);
+		return;
+	}
+	/* a node that was restarted may reply, too: what it has now says nothing of the write */
+	if (a->held == TX_PROBING && rmc_tx_other_epoch(db, a->member)) {
+		ended(db, a, 1);
 		return;
 	}
 	next = next_step(db, a, slot);

@@ -285,6 +285,110 @@ static void half_written(void)
 		}
 }
 
+/* ---- records that are not what a write in doubt has left ---- */
+
+static int mark_at, restart;
+
+/* rmc_tx_break() takes this node for dead when it wrote a record again, and did not unlock it. */
+static int mark_torn(struct cluster_node *n, const struct fake_op *op)
+{
+	struct record *r = record_at(1, A);
+	uint64_t *operand = (uint64_t *)(uintptr_t)op->lbuf;
+
+	if (n->nid || op->op != RMC_OP_CAS || op->nid != A || !mark_at ||
+	    !record_locked(operand[0]) || operand[0] != r->word)
+		return RMC_S_OK;
+	mark_at = 0;
+	rmc_store_release(&r->word, record_lock_word(r->word, RECORD_TORN, 0));
+	return RMC_S_OK;
+}
+
+static void marked_at_last(void)
+{
+	open_loaded();
+	mark_at = 1;
+	lose_lines = 3;
+	c.before = mark_torn;
+	c.line = lose_rest;
+	CHECK_EQ(rmc_tx_run(db(0), transfer, NULL), 0);
+	CHECK_EQ(rmc_tx_quiet(db(0)), 0);
+	CHECK_EQ(mark_at, 0);
+	CHECK_EQ(value_of(3, 1, A), 90);
+	CHECK_EQ(stats(0).lost, 0);
+	cluster_close(&c);
+}
+
+/*
+ * Node A ends when it has stored a write, whose reply is lost, and is back at once, with other
+ * memory: no operation says that it was down.
+ */
+static int restart_at(struct cluster_node *n, const struct fake_op *op)
+{
+	struct record *r = record_at(1, A);
+
+	if (n->nid || op->nid != A || op->op != RMC_OP_WRITE_ONCE || !restart)
+		return RMC_S_OK;
+	if (restart == 1)
+		memset(r, 0, LINES * LINE);
+	__atomic_store_n(&restart, 0, __ATOMIC_RELEASE);
+	return RMC_S_TIMEOUT;
+}
+
+static int restarted_info(const struct rmc_tx_db *d, struct rmc_node_info *info)
+{
+	(void)d;
+	info->state = RMC_NODE_UP;
+	info->epoch = info->nid == A && !__atomic_load_n(&restart, __ATOMIC_ACQUIRE);
+	return 0;
+}
+
+/* With memory of zeros; with the record in it, as if all of it had come */
+static void restarted_at_once(void)
+{
+	for (restart = 1; restart <= 2; restart++) {
+		int memory = restart;
+
+		open_loaded();
+		db(0)->node_info = restarted_info;
+		c.after = restart_at;
+		CHECK_EQ(rmc_tx_run(db(0), transfer, NULL), 0);
+		CHECK_EQ(rmc_tx_quiet(db(0)), -EIO);
+		CHECK_EQ(stats(0).lost, 1);
+		CHECK_EQ(value_of(3, 1, B), 110);
+		cluster_close(&c);
+		restart = memory;
+	}
+}
+
+/* Its probe is answered by the new one only. */
+static int probes_lost;
+
+static int probe_later(struct cluster_node *n, const struct fake_op *op)
+{
+	if (n->nid || op->nid != A || op->op != RMC_OP_READ || op->length == 8 || !probes_lost)
+		return RMC_S_OK;
+	if (!--probes_lost)
+		__atomic_store_n(&restart, 0, __ATOMIC_RELEASE);
+	return RMC_S_OK;
+}
+
+static void restarted_later(void)
+{
+	open_loaded();
+	db(0)->node_info = restarted_info;
+	restart = 2;
+	lose_op = RMC_OP_WRITE_ONCE;
+	lose_after = 1;
+	probes_lost = 2;		/* the first one is the transaction's own read */
+	c.before = probe_later;
+	c.after = lose_reply;
+	CHECK_EQ(rmc_tx_run(db(0), transfer, NULL), 0);
+	CHECK_EQ(rmc_tx_quiet(db(0)), -EIO);
+	CHECK_EQ(probes_lost, 0);
+	CHECK_EQ(stats(0).lost, 1);
+	cluster_close(&c);
+}
+
 /* ---- coordinators that die ---- */
 
 static int steps, stored[C + 1];
@@ -502,6 +606,9 @@ int main(void)
 		{ "memory is used again when its writes have come", reuse },
 		{ "a write is not repeated over another's", not_again },
 		{ "a write of which some lines have come is repeated", half_written },
+		{ "a record is marked before the last step of a repeated write", marked_at_last },
+		{ "a node is restarted, and replies, after a write in doubt", restarted_at_once },
+		{ "a node is restarted before it replies to a probe", restarted_later },
 		{ "a coordinator dies at each step, and its locks are broken", deaths },
 		{ "a coordinator dies while it repeats a write", deaths_repeating },
 		{ "versions and attempts wrap", wraps },
