@@ -114,6 +114,8 @@ expect "transactions of tpcc likewise, conditions during the run" 0 "conditions_
 # shellcheck disable=SC2016 # of each node
 expect "databases of other options" 1 "has opened another database" nodes 3 \
 	bash -c '"$0" bench -q -n 1 --accounts $((1000 + RMC_NODE))' "$O/rmc-tx"
+expect "a history of lists that are full" 1 "lists are full" nodes 3 \
+	"$O/rmc-tx" check -q -n 60 --elements 1
 expect "PageRank likewise" 0 "verify *ok" nodes 3 "$O/pagerank" -r 9 -n 3 -V
 expect "an object store likewise" 0 "member 2: ok" nodes 3 "$D/prog_kv" sabre
 expect "restarted members likewise" 0 "member 2: ok" reborn 3 "$D/prog_msg" rejoin
