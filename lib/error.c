@@ -84,6 +84,10 @@ const char *rmc_status_name(int status)
 {
 	if (scheme_status(status))
 		return scheme_statuses[status - RMC_SCHEME_TORN].name;
+	if (status == RMC_TX_SQUASHED)
+		return "tx_squashed";
+	if (status == RMC_TX_IN_DOUBT)
+		return "tx_in_doubt";
 	if (status < 0 || status >= RMC_S_DOMAIN_MAX)
 		return "unknown";
 	return statuses[status].name;
@@ -95,6 +99,10 @@ const char *rmc_strerror(int result)
 		return statuses[result].help;
 	if (scheme_status(result))
 		return scheme_statuses[result - RMC_SCHEME_TORN].help;
+	if (result == RMC_TX_SQUASHED)
+		return "in conflict with other transactions: run it again from its start";
+	if (result == RMC_TX_IN_DOUBT)
+		return "committed, but the queue pair died before all writes were posted";
 	if (result == -ESHUTDOWN)
 		return "queue pair was torn down: nothing will complete any more";
 	if (result == -EBUSY)

@@ -75,7 +75,7 @@ int fake_rmc_visit(struct fake_rmc *f)
 
 	if (f->holding && __atomic_load_n(&f->release, __ATOMIC_ACQUIRE)) {
 		f->holding = 0;
-		complete(f, f->held, RMC_S_OK);
+		complete(f, f->held, f->held_status);
 	}
 	while (n < (f->reorder ? FAKE_BATCH : 1) && next_op(f, &op[n])) {
 		status[n] = f->execute(f->arg, &op[n]);

@@ -36,6 +36,7 @@ struct fake_rmc {
 
 	int holding, release;	/* at most one operation is held */
 	unsigned int held;	/* its slot */
+	int held_status;	/* that it completes with; 0 unless the test sets it */
 
 	uint32_t tail, head;
 	int stop;

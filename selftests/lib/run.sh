@@ -309,6 +309,7 @@ include "rmc-sync recover" timeout 20 "$W/recover.asan"
 . "$here/test_kv.sh"
 . "$here/test_check.sh"
 . "$here/test_structures.sh"
+. "$here/test_tx.sh"
 . "$here/test_compat.sh"
 
 # --- messages ---

@@ -60,6 +60,7 @@ FLAVOURS.update({
     "check": ("gcc", LIBRARY + ["-Ilib/check", "-DWALK_MAX=2000"], []),
     # its clock is the test's
     "clock": ("gcc", LIBRARY, ["-pthread", "-Wl,--wrap=clock_gettime,--wrap=sched_yield"]),
+    "tx": ("gcc", LIBRARY + ["-Ilib/check", "-Itools/common", "-Itools/tx"], ["-pthread"]),
 })
 # the stores of a scheme's write take time
 FLAVOURS["sim.stores"] = (*FLAVOURS["sim"][:2], FLAVOURS["sim"][2] + ["-Wl,--wrap=rmc_scheme_write"])
@@ -90,6 +91,8 @@ GROUPS["swsync"] = GROUPS["core"] + GROUPS["lib"][:-1]
 GROUPS["ds"] = ["lib/ds/*.c"]
 GROUPS["check"] = ["lib/check/*.c"]
 GROUPS["blocks"] = GROUPS["lib"] + ["lib/check/*.c"]
+GROUPS["tx"] = [n for n in GROUPS["calls"] if not n.startswith("lib/rpc")] + [
+    "lib/tx/*.c", "lib/check/*.c", "selftests/lib/tx_cluster.c", "selftests/lib/fake_rmc.c"]
 GROUPS["compat"] = [n for n in GROUPS["calls"] if not n.startswith("lib/rpc")] + [
     "lib/compat/*.c"]
 GROUPS["qsim"] = [f"tools/qsim/{n}.c" for n in ("service", "queues", "dispatch", "load")] + [
@@ -154,6 +157,11 @@ for f in ("lib", "lib.asan"):
 PROGRAMS["blocks"] = ("clock", "blocks", [f"{LIB}/test_blocks.c", "tools/sim/fiber.c"], {}, [])
 for n in ("check", "check_limits", "check_random"):
     PROGRAMS[n] = ("check", "check", [f"{LIB}/test_{n}.c"], {}, [])
+for n in ("tx", "tx_faults", "tx_doubt", "tx_history"):
+    PROGRAMS[n] = ("tx", "tx", [f"{LIB}/test_{n}.c"], {}, [])
+PROGRAMS["tx_workloads"] = ("tx", "tx", [f"{LIB}/test_tx_workloads.c"] + [
+    f"tools/tx/{n}.c" for n in ("workload", "smallbank", "tatp", "tpcc", "tpcc_load", "tpcc_tx",
+                                "tpcc_check")], {}, [])
 PROGRAMS["qsim"] = ("qsim", "qsim", ["selftests/tools/qsim/test_qsim.c"], {}, [])
 for n in ("theory", "sabre", "sonuma", "sync"):
     PROGRAMS[f"sim.{n}"] = ("sim.stores" if n == "sabre" else "sim", "sim", [f"selftests/sim/{n}.c"], {}, [])
@@ -223,7 +231,7 @@ ORDER = {
 }
 
 ORDER["sim"] = ORDER["calls"] = ORDER["compat"] = ORDER["qsim"] = ORDER["chip"] = ORDER["dispatch"] = []
-ORDER["check"] = ORDER["blocks"] = ORDER["swsync"] = []
+ORDER["check"] = ORDER["blocks"] = ORDER["swsync"] = ORDER["tx"] = []
 ORDER["lib"] = MSG[:1] + KV[:1] + [LIMITS["barrier"]]
 
 # By area: its group, and the programs that run before those of ORDER
@@ -315,6 +323,9 @@ AREAS = {
     "eval": ("sim", ["sim.sabre", "sim.sonuma"]),
     "evalsync": ("sim", ["sim.sync"]),
     "check": ("check", ["check", "check_limits", "check_random"]),
+    "tx": ("tx", ["tx", "tx_faults", "tx_doubt", "tx_history"]),
+    "tx.history": ("tx", ["tx_history"]),
+    "tx.workload": ("tx", ["tx_workloads"]),
     "herd": ("lib", HERD + [OTHER_SERVER] + LIVES),
 }
 
@@ -333,9 +344,8 @@ def order(area):
 def only_fast():
     """Omit programs with sanitizers, except in areas that have no others."""
     def fast(names):
-        return [n for n in names if PROGRAMS[n][0] in ("plain", "vector", "lib", "qsim", "chip", "check", "clock",
-                                                       "sim", "sim.stores",
-                                                        "member",
+        return [n for n in names if PROGRAMS[n][0] in ("plain", "vector", "lib", "qsim", "chip", "check",
+                                                       "clock", "sim", "sim.stores", "tx", "member",
                                                        "member.yields")]
 
     for area, (group, first) in list(AREAS.items()):

@@ -64,6 +64,8 @@ for options in "--ni pair" "--ni edge --units 2" "--ni split" "--ni fused --work
 	start rmcd -n 4 $options
 	expect "messages, $options" 0 "member 3: ok" nodes 4 "$D/prog_msg" all
 	expect "native messages, $options" 0 "member 3: ok" nodes 4 "$D/prog_domain" messages=40
+	expect "transactions, $options" 0 "strictly serializable: yes; 180 " \
+		nodes 3 "$O/rmc-tx" check -q -n 60 --all-remote
 	expect "PageRank, $options" 0 "verify *ok" nodes 4 "$O/pagerank" -r 9 -n 3 -V
 	stop "rmcd $options"
 done
@@ -93,6 +95,7 @@ stop "native messages"
 start rmcd -n 2 --timeout-ms 100 --retries 3
 expect "a fabric that loses packets" 0 "" ctl fault set --loss 1% --dup 5% --reorder 5% --seed 7
 expect "native messages over that" 0 "member 1: ok" nodes 2 "$D/prog_domain.asan" messages=40
+expect "transactions over that" 0 "strictly serializable: yes; 80 " nodes 2 "$O/rmc-tx" check -q -n 40
 stop "losses"
 
 # --- a daemon under ThreadSanitizer, two workers ---
@@ -101,6 +104,18 @@ start rmcd.tsan -n 3 --ni fused --workers 2
 expect "messages over a daemon under TSan" 0 "member 2: ok" nodes 3 "$D/prog_msg" all
 expect "native messages likewise" 0 "member 2: ok" nodes 3 "$D/prog_domain" messages=30
 expect "and processes that share a domain" 0 "members: ok" "$D/prog_members"
+for w in "smallbank --accounts 500" "tatp --subscribers 100"; do
+	# shellcheck disable=SC2086 # options
+	expect "transactions of ${w%% *} likewise" 0 "consistent  *yes" \
+		nodes 3 "$O/rmc-tx" bench -q -n 40 -w $w
+done
+expect "transactions of tpcc likewise, conditions during the run" 0 "conditions_checked  *[1-9]" nodes 3 \
+	"$O/rmc-tx" bench -q -n 12 -w tpcc --items 100 --customers 8 --orders 8 --room 20
+# shellcheck disable=SC2016 # of each node
+expect "databases of other options" 1 "has opened another database" nodes 3 \
+	bash -c '"$0" bench -q -n 1 --accounts $((1000 + RMC_NODE))' "$O/rmc-tx"
+expect "a history of lists that are full" 1 "lists are full" nodes 3 \
+	"$O/rmc-tx" check -q -n 60 --elements 1
 expect "PageRank likewise" 0 "verify *ok" nodes 3 "$O/pagerank" -r 9 -n 3 -V
 expect "an object store likewise" 0 "member 2: ok" nodes 3 "$D/prog_kv" sabre
 expect "restarted members likewise" 0 "member 2: ok" reborn 3 "$D/prog_msg" rejoin

@@ -28,7 +28,7 @@ struct run run;
 struct check_history run_history;
 
 static const struct run_kind *const kinds[] = {
-	&run_atomics, &run_messages, &run_collectives, &run_rejoin, &run_kv,
+	&run_atomics, &run_messages, &run_collectives, &run_rejoin, &run_kv, &run_tx,
 };
 
 #define KINDS	(sizeof(kinds) / sizeof(kinds[0]))

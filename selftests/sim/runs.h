@@ -66,6 +66,6 @@ struct run_kind {
 	void (*check)(void);
 };
 
-extern const struct run_kind run_atomics, run_messages, run_collectives, run_rejoin, run_kv;
+extern const struct run_kind run_atomics, run_messages, run_collectives, run_rejoin, run_kv, run_tx;
 
 #endif

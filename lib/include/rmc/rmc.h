@@ -33,5 +33,6 @@
 #include <rmc/kv.h>
 #include <rmc/ds.h>
 #include <rmc/domain.h>
+#include <rmc/tx.h>
 
 #endif /* RMC_RMC_H */

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * The workloads of rmc-tx over nodes of one process: all clients run at once, and what has to hold
+ * of the data afterwards does. Damage is found: each condition of TPC-C has a row that is changed.
+ */
+#include <string.h>
+#include "../tap.h"
+#include "tpcc.h"
+#include "tx_cluster.h"
+
+#ifndef ROUNDS
+#define ROUNDS		400		/* transactions of each client */
+#endif
+
+static struct cluster c;
+static struct tx_client client[CLUSTER_NODES];
+static const struct workload *workload;
+static int rounds;
+
+static void open_workload(const char *name, unsigned int flags, const struct tx_scale *scale)
+{
+	static struct rmc_tx_table table[RMC_TX_TABLES_MAX];
+	struct rmc_tx_options o = { .table = table, .flags = flags };
+	int i;
+
+	workload = workload_find(name);
+	o.tables = workload->tables(scale, table);
+	o.records = workload->records;
+	memset(&c, 0, sizeof(c));
+	cluster_open(&c, CLUSTER_NODES, &o);
+	for (i = 0; i < CLUSTER_NODES; i++) {
+		client[i] = (struct tx_client){
+			.workload = workload, .db = c.node[i].db, .scale = *scale, .self = i,
+			.nodes = CLUSTER_NODES, .load_seed = 1, .seed = 77 + (uint64_t)i,
+		};
+		CHECK_EQ(workload->load(&client[i]), 0);
+	}
+}
+
+/* NULL, or what is wrong */
+static const char *wrong(void)
+{
+	int64_t sums[TX_SUMS] = { 0 }, is, expected;
+	const char *what;
+	int i;
+
+	for (i = 0; i < CLUSTER_NODES; i++)
+		CHECK_EQ(rmc_tx_quiet(client[i].db), 0);
+	for (i = 0; i < CLUSTER_NODES; i++)
+		CHECK_EQ(workload->sum(&client[i], sums), 0);
+	what = workload->judge(&client[0].scale, sums, &is, &expected);
+	return what;
+}
+
+static void *run(void *arg)
+{
+	struct tx_client *l = (struct tx_client *)arg;
+	unsigned int kind;
+	bool holds = true;
+	int i, err;
+
+	for (i = 0; i < rounds && !l->full; i++) {
+		err = workload->one(l, &kind);
+		if (!err && workload->condition && i % 16 == 8)
+			err = workload->condition(l, &holds);
+		if (err || !holds) {
+			printf("# client %d, transaction %d: %d, %s\n", l->self, i, err,
+			       holds ? "holds" : "does not hold");
+			CHECK(!"a transaction or a condition fails");
+			break;
+		}
+	}
+	return NULL;
+}
+
+static uint64_t run_all(void)
+{
+	pthread_t thread[CLUSTER_NODES];
+	uint64_t done = 0;
+	int i, k;
+
+	for (i = 0; i < CLUSTER_NODES; i++)
+		pthread_create(&thread[i], NULL, run, &client[i]);
+	for (i = 0; i < CLUSTER_NODES; i++)
+		pthread_join(thread[i], NULL);
+	for (k = 0; k < TX_KINDS && workload->kind[k]; k++) {
+		uint64_t of_kind = 0;
+
+		for (i = 0; i < CLUSTER_NODES; i++)
+			of_kind += client[i].done[k];
+		printf("# %s: %llu committed\n", workload->kind[k], (unsigned long long)of_kind);
+		CHECK(of_kind);
+		done += of_kind;
+	}
+	return done;
+}
+
+/* ---- smallbank, tatp ---- */
+
+static const struct tx_scale small = { .accounts = 60, .subscribers = 40 };
+
+static void consistent(const char *name)
+{
+	unsigned int flags;
+
+	rounds = ROUNDS;
+	for (flags = 0; flags <= RMC_TX_ALL_REMOTE; flags++) {
+		open_workload(name, flags, &small);
+		CHECK(!wrong());
+		run_all();
+		CHECK(!wrong());
+		cluster_close(&c);
+	}
+}
+
+/* Changes a byte of the first record of a table that is present: in a transaction of its own */
+struct damage {
+	struct rmc_tx_addr at;
+	size_t len;
+};
+
+static int damage(struct rmc_tx *t, void *arg)
+{
+	const struct damage *d = (const struct damage *)arg;
+	const uint8_t *p;
+	uint8_t byte;
+	int err;
+
+	if (!d->len)
+		return rmc_tx_delete(t, d->at);
+	err = rmc_tx_get(t, d->at, 1, (const void **)&p);
+	if (err)
+		return err;
+	byte = *p ^ 1;
+	return rmc_tx_put(t, d->at, &byte, 1);
+}
+
+static void damage_one(uint32_t table, uint64_t rid, size_t field, size_t len)
+{
+	struct damage d = { rmc_tx_at(rmc_tx_record(table, rid), field), len };
+
+	CHECK_EQ(rmc_tx_run(client[0].db, damage, &d), 0);
+}
+
+static void run_smallbank(void)
+{
+	consistent("smallbank");
+	open_workload("smallbank", 0, &small);
+	damage_one(1, 59, 0, 8);
+	CHECK(wrong());
+	cluster_close(&c);
+}
+
+static void run_tatp(void)
+{
+	uint64_t i;
+
+	consistent("tatp");
+	open_workload("tatp", 0, &small);
+	damage_one(4, 3, 0, 8);				/* the index */
+	CHECK(wrong());
+	damage_one(4, 3, 0, 8);
+	CHECK(!wrong());
+	for (i = 0; tx_peek(&client[0], 3, i, &(char[18]){ 0 }, 18); i++)
+		;
+	damage_one(3, i, 0, 0);				/* a forwarding that nobody deleted */
+	CHECK(wrong());
+	cluster_close(&c);
+}
+
+/* ---- TPC-C ---- */
+
+/* By warehouse, members find the rows that they sum up in their own memory: that is fast. */
+static const struct tx_scale tiny = {
+	.warehouses = 2, .items = 40, .customers = 12, .orders = 20, .room = 40,
+	.by_warehouse = true,
+};
+
+static void run_tpcc(void)
+{
+	static const struct tx_scale anywhere = {
+		.warehouses = 2, .items = 40, .customers = 6, .orders = 4, .room = 20,
+	};
+	int k;
+
+	for (k = 0; k < 2; k++) {
+		rounds = k ? ROUNDS / 4 : ROUNDS / 8;
+		open_workload("tpcc", 0, k ? &tiny : &anywhere);
+		CHECK(!wrong());
+		run_all();
+		CHECK(!wrong());
+		cluster_close(&c);
+	}
+}
+
+static void ends_when_full(void)
+{
+	struct tx_scale s = tiny;
+	int i, full = 0;
+
+	s.warehouses = 1;
+	s.room = 2;
+	rounds = 100000;
+	open_workload("tpcc", 0, &s);
+	run(&client[0]);
+	run(&client[1]);
+	for (i = 0; i < CLUSTER_NODES; i++)
+		full += client[i].full;
+	CHECK_EQ(full, 2);
+	CHECK(!wrong());
+	cluster_close(&c);
+}
+
+#define FIELD(type, field)	offsetof(struct type, field), 8
+
+static void damaged_tpcc(void)
+{
+	/* what is changed, and the first condition that it violates; 10: weighted payments, too */
+	static const struct {
+		uint32_t table;
+		uint64_t rid;
+		size_t field, len;
+		const char *condition;
+	} all[] = {
+		{ WAREHOUSE, 1, FIELD(warehouse, ytd), "condition 1" },
+		{ DISTRICT, 3, FIELD(district, next_o), "condition 2" },
+		{ NEW_ORDER, 3 * 60 + 16, 0, 0, "condition 3" },
+		{ ORDER, 3 * 60 + 2, FIELD(order, lines), "condition 4" },
+		{ NEW_ORDER, 3 * 60 + 14, 0, 0, "condition 5" },
+		{ ORDER_LINE, (3 * 60 + 2) * 15, 0, 0, "condition 4" },
+		{ ORDER_LINE, (3 * 60 + 2) * 15, FIELD(order_line, delivered), "condition 7" },
+		{ HISTORY, 52 + 3, FIELD(history_row, amount), "condition 8" },
+		{ HISTORY, 52 + 3, FIELD(history_row, customer), "condition 10: weighted" },
+		{ CUSTOMER, 17, FIELD(customer, balance), "condition 10" },
+		{ CUSTOMER, 17, FIELD(customer, ytd_payment), "condition 10" },
+		{ QUEUE, 4, FIELD(queue, oldest), "condition 11" },
+		{ ORDER_LINE, (3 * 60 + 2) * 15, FIELD(order_line, amount), "condition 10" },
+	};
+	const char *what;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		open_workload("tpcc", 0, &tiny);
+		damage_one(all[i].table, all[i].rid, all[i].field, all[i].len);
+		what = wrong();
+		CHECK(what && strstr(what, all[i].condition));
+		if (!what || !strstr(what, all[i].condition))
+			printf("# damage %u: %s, not %s\n", i, what ? what : "nothing",
+			       all[i].condition);
+		cluster_close(&c);
+	}
+}
+
+/* Conditions during the run; and a run in which one did not hold is not consistent. */
+static void damaged_during_run(void)
+{
+	int64_t sums[TX_SUMS] = { 0 }, is, expected;
+	int i, wrongs = 0;
+	bool holds;
+
+	workload = workload_find("tpcc");
+	CHECK(!workload_judge(workload, &tiny, sums, 0, &is, &expected));
+	CHECK(workload_judge(workload, &tiny, sums, 7, &is, &expected) && is == 7 && !expected);
+
+	open_workload("tpcc", 0, &tiny);
+	damage_one(WAREHOUSE, 0, FIELD(warehouse, ytd));
+	damage_one(WAREHOUSE, 1, FIELD(warehouse, ytd));
+	CHECK_EQ(tpcc_condition(&client[0], &holds), 0);
+	CHECK(!holds);
+	cluster_close(&c);
+	open_workload("tpcc", 0, &tiny);
+	for (i = 0; i < 20; i++)
+		damage_one(DISTRICT, (uint64_t)i, FIELD(district, next_o));
+	CHECK_EQ(tpcc_condition(&client[0], &holds), 0);
+	CHECK(!holds);
+	cluster_close(&c);
+	open_workload("tpcc", 0, &tiny);
+	for (i = 0; i < 20; i++)
+		damage_one(NEW_ORDER, (uint64_t)i * 60 + 15, 0, 0);
+	for (i = 0; i < 500; i++) {
+		CHECK_EQ(tpcc_condition(&client[0], &holds), 0);
+		wrongs += !holds;
+	}
+	CHECK(wrongs);
+	cluster_close(&c);
+}
+
+/* The transaction that a client draws first with this seed */
+static uint64_t seed_of(const struct tx_client *l, unsigned int from_percent)
+{
+	struct tx_client other = *l;
+	uint64_t seed;
+
+	for (seed = 1;; seed++) {
+		other.seed = seed;
+		if (tx_random(&other, 0, 99) >= from_percent)
+			return seed;
+	}
+}
+
+/* A transaction that changes a number of a record */
+struct number {
+	struct rmc_tx_addr at;
+	uint32_t value;
+};
+
+static int set_number(struct rmc_tx *t, void *arg)
+{
+	const struct number *n = (const struct number *)arg;
+
+	return rmc_tx_put(t, n->at, &n->value, sizeof(n->value));
+}
+
+static void set_field(uint32_t table, uint64_t rid, size_t field, uint32_t value)
+{
+	struct number n = { rmc_tx_at(rmc_tx_record(table, rid), field), value };
+	int home = rmc_tx_home(client[0].db, n.at);
+
+	CHECK_EQ(rmc_tx_run(client[home].db, set_number, &n), 0);
+}
+
+/* So many items that the last orders of a district have are scarce */
+static unsigned int make_scarce(const struct tx_scale *s, uint64_t district, unsigned int n)
+{
+	static uint8_t seen[1000];
+	struct order_line line;
+	unsigned int scarce = 0;
+	uint64_t o, i;
+
+	memset(seen, 0, sizeof(seen));
+	for (o = 0; o < s->orders; o++)
+		for (i = 0; i < LINES_MAX; i++) {
+			/* of a warehouse of member 0 */
+			if (tx_peek(&client[0], ORDER_LINE, tpcc_line(s, district, o, i), &line,
+				    sizeof(line)) || seen[line.item]++)
+				continue;
+			set_field(STOCK, district / DISTRICTS * s->items + line.item,
+				  offsetof(struct stock, quantity), scarce < n ? 0 : 100);
+			scarce += scarce < n;
+		}
+	return scarce;
+}
+
+static void numbers_in_records(void)
+{
+	unsigned int kind, found[8] = { 0 };
+	struct tx_scale s = tiny;
+	uint64_t i;
+	int tries, err;
+
+	/* a count that equals a status */
+	s.items = 600;
+	open_workload("tpcc", 0, &s);
+	CHECK_EQ(make_scarce(&s, 0, RMC_TX_SQUASHED), RMC_TX_SQUASHED);
+	client[0].seed = seed_of(&client[0], 96);
+	CHECK_EQ(tpcc_one(&client[0], &kind), 0);
+	CHECK_EQ(kind, STOCK_TX);
+	CHECK_EQ(client[0].done[STOCK_TX], 1);
+	/* more customers of a name, and more lines of an order, than there can be */
+	for (i = 0; i < 2 * DISTRICTS * 12; i++)
+		set_field(NAMES_TABLE, i / 12 * NAMES + i % 12, 0, 0x40000000);
+	for (tries = err = 0; !err && tries < 200; tries++)
+		err = tpcc_one(&client[0], &kind);
+	CHECK_EQ(err, -EPROTO);
+	CHECK(kind == PAYMENT_TX || kind == STATUS_TX);
+	cluster_close(&c);
+	open_workload("tpcc", 0, &tiny);
+	for (i = 0; i < 2 * DISTRICTS * tpcc_orders(&tiny); i++)
+		if (i % tpcc_orders(&tiny) < tiny.orders)
+			set_field(ORDER, i, offsetof(struct order, carrier), 0x01ffff01);
+	for (tries = 0; (!found[DELIVERY_TX] || !found[STATUS_TX]) && tries < 400; tries++) {
+		err = tpcc_one(&client[0], &kind);
+		CHECK(!err || (err == -EPROTO && (kind == DELIVERY_TX || kind == STATUS_TX)));
+		found[kind] += err == -EPROTO;
+	}
+	CHECK(found[DELIVERY_TX] && found[STATUS_TX]);
+	cluster_close(&c);
+}
+
+/* With more warehouses than members, all of a client's are at its node if they are --by-warehouse. */
+static void homes(void)
+{
+	struct tx_scale s = tiny;
+	unsigned int kind, i;
+	struct warehouse w;
+	int64_t first[10];
+
+	s.warehouses = 10;
+	s.items = 1;
+	open_workload("tpcc", 0, &s);
+	for (i = 0; i < 10; i++) {
+		CHECK_EQ(tx_peek(&client[0], WAREHOUSE, i, &w, sizeof(w)), 0);
+		first[i] = w.ytd;
+	}
+	for (i = 0; i < 100 && !client[1].full; i++)
+		CHECK_EQ(tpcc_one(&client[1], &kind), 0);
+	CHECK_EQ(rmc_tx_quiet(client[1].db), 0);
+	CHECK(client[1].done[PAYMENT_TX] > 10);
+	/* payments go to the home warehouse */
+	for (i = 0; i < 10; i++) {
+		CHECK_EQ(tx_peek(&client[0], WAREHOUSE, i, &w, sizeof(w)), 0);
+		CHECK_EQ(w.ytd != first[i], i % CLUSTER_NODES == 1);
+		CHECK_EQ(rmc_tx_home(c.node[0].db, rmc_tx_record(WAREHOUSE, i)),
+			 (int)i % CLUSTER_NODES);
+	}
+	cluster_close(&c);
+}
+
+/* Which accounts a payment has changed */
+static void both_hot(void)
+{
+	static const struct tx_scale accounts = { .accounts = 1000 };
+	unsigned int i, kind, mixed = 0, both = 0, hot, cold;
+	struct tx_client *l = &client[0];
+	uint64_t rid;
+	int64_t v;
+
+	open_workload("smallbank", 0, &accounts);
+	for (i = 0; i < 400 && both + mixed < 30; i++) {
+		static int64_t old[1000];
+
+		for (rid = 0; rid < 1000 && !i; rid++) {
+			l = &client[rid % CLUSTER_NODES];	/* by its owner: that is fast */
+			CHECK_EQ(tx_peek(l, 1, rid, &old[rid], 8), 0);
+		}
+		l = &client[0];
+		CHECK_EQ(l->workload->one(l, &kind), 0);
+		CHECK_EQ(rmc_tx_quiet(l->db), 0);
+		for (rid = hot = cold = 0; rid < 1000; rid++) {
+			CHECK_EQ(tx_peek(&client[rid % CLUSTER_NODES], 1, rid, &v, 8), 0);
+			hot += v != old[rid] && rid < 40;
+			cold += v != old[rid] && rid >= 40;
+			old[rid] = v;
+		}
+		if (kind != 3)		/* a payment changes both */
+			continue;
+		mixed += hot && cold;
+		both += hot == 2;
+	}
+	/* of cold pairs few have a hot account by chance */
+	CHECK(both > 20 && mixed < 3);
+	cluster_close(&c);
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		{ "smallbank: money", run_smallbank },
+		{ "tatp: forwardings and numbers", run_tatp },
+		{ "tpcc: twelve conditions, three during the run", run_tpcc },
+		{ "tpcc: a run ends when there is no more room", ends_when_full },
+		{ "tpcc: each condition finds damage", damaged_tpcc },
+		{ "tpcc: those during the run find damage", damaged_during_run },
+		{ "tpcc: numbers in records are checked", numbers_in_records },
+		{ "tpcc: clients have warehouses of their own", homes },
+		{ "smallbank: two accounts are both hot, or both of all", both_hot },
+	};
+
+	return tap_run(tests, sizeof(tests) / sizeof(tests[0]));
+}
