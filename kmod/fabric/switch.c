@@ -43,6 +43,7 @@ static void classify_tuple(struct rmc_switch_packet *p, u64 base, u32 bytes)
 			refuse(p, RMC_S_BAD_LENGTH);
 		break;
 	case RMC_OP_WRITE:
+	case RMC_OP_WRITE_ONCE:
 		if (whole)
 			p->type = RMC_SWITCH_WRITE_REQ;
 		else

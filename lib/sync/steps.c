@@ -99,8 +99,9 @@ static void write_part(struct rmc_sync *s, struct entry *e, const struct step *s
 		part = write_range(s, e, step);
 		offset = e->offset;
 	}
-	rmc_issue(s->qp, RMC_OP_WRITE, slot, e->nid, offset + part.at, e->image + part.at,
-		  part.bytes);
+	/* one that unlatches at a switch is repeated here, not by the RMC: write_to_switch_failed() */
+	rmc_issue(s->qp, e->hot ? RMC_OP_WRITE_ONCE : RMC_OP_WRITE, slot, e->nid, offset + part.at,
+		  e->image + part.at, part.bytes);
 }
 
 /*

@@ -601,6 +601,28 @@ static void test_refused(const struct testbed_opts *o)
 	pair_fini(&s, x, true);
 }
 
+/* The same where the RMC itself repeats what has no reply: not a write that unlatches. */
+static void test_repeated(const struct testbed_opts *o)
+{
+	struct rmc_sync_stats stats;
+	static struct side x[2];
+	struct setup s;
+
+	pair(&s, x, o, "switch");
+	side_fini(&x[0]);
+	side_init(&x[0], &s, 0, "switch", false);
+	side_open(&x[0]);
+	set_timeout(&s, 20, 20);
+	commit_unheard(&x[0], 6);
+	CHECK_EQ(demote(&s, 0, 1), 0);
+	CHECK_EQ(write_one(&x[1], tuple(0), 7), 0);
+	CHECK_EQ(wait_for(&x[0]), RMC_S_TIMEOUT);
+	CHECK(has(word_of(0) + 1, 7) && !(*word_of(0) & RMC_SWITCH_LATCHED));
+	rmc_sync_stats(x[0].sync, &stats);
+	CHECK(stats.damaged == 1 && !stats.quarantined);
+	pair_fini(&s, x, true);
+}
+
 /* R25 5.4: latches of rw are words of the switch, and memory never sees them. */
 static void test_words(const struct testbed_opts *o)
 {
@@ -665,6 +687,7 @@ int main(void)
 		{ "rows over a switch: a holder dies", test_death },
 		{ "rows over a switch: no update is lost", test_lost },
 		{ "rows over a switch: refusals, and what they abort", test_refused },
+		{ "rows over a switch: what the RMC repeats", test_repeated },
 		{ "rows over a switch: latches are its words", test_words },
 	};
 
