@@ -6,6 +6,7 @@
  *	open.c		memory
  *	hold.c		calls of programs: read, write, end, commit ...
  *	steps.c		executes the program of each entry
+ *	check.c		the step CHECK
  *	result.c	what the result of an operation means for its entry
  *	unlatch.c	releases latches, beside the programs
  *	resume.c	ordered queue pairs that have stopped
@@ -39,6 +40,9 @@
 #include "request.h"
 
 enum state { FREE, READY, ISSUED, ASKED, DONE, HELD };
+
+/* No result of a call: beside enum rmc_scheme_status */
+#define SYNC_READERS	255
 
 /* No word of a latch is this one. */
 #define EVICT_NONE	(~0ULL)
@@ -337,6 +341,9 @@ int rmc_sync_fetch(struct rmc_sync *s, struct entry *e);
 void rmc_sync_ready(struct rmc_sync *s, struct entry *e);
 void rmc_sync_finish(struct rmc_sync *s, struct entry *e, int status);
 int rmc_sync_poll_ready(struct rmc_sync *s);
+
+/* check.c: 0; enum rmc_scheme_status; SYNC_READERS: SABRes hold the object; -errno */
+int rmc_sync_check(struct rmc_sync *s, struct entry *e, unsigned int part);
 
 /* steps.c: read the word that an operation without a known outcome was about */
 void rmc_sync_resolve(struct rmc_sync *s, struct entry *e);
