@@ -171,6 +171,7 @@ static inline int execute_op(struct fixture *w, const struct fake_op *op)
 	case RMC_OP_READ:
 		return execute_read(w, op);
 	case RMC_OP_WRITE:
+	case RMC_OP_WRITE_ONCE:
 		move_lines(w, 1, (uint8_t *)(uintptr_t)op->lbuf, op->offset, op->length);
 		return RMC_S_OK;
 	case RMC_OP_SABRE:

@@ -211,6 +211,7 @@ static inline int inline_serve(struct inline_rmc *r, unsigned int op, unsigned i
 		inline_copy(r, nid, offset, buf, length, 0);
 		return RMC_S_OK;
 	case RMC_OP_WRITE:
+	case RMC_OP_WRITE_ONCE:
 		inline_copy(r, nid, offset, buf, length, 1);
 		return RMC_S_OK;
 	case RMC_OP_CAS:

@@ -84,7 +84,7 @@ static void at_switch(struct fixture *w, const struct fake_op *op)
 
 	if (tuple.op == RMC_OP_READ && tuple.length > sizeof(now))
 		now = tuple.word;
-	now += tuple.op == RMC_OP_WRITE;
+	now += tuple.op == RMC_OP_WRITE_ONCE;
 	tuple.word = now;
 	tuple.op = op->op;
 	tuple.length = op->length;

@@ -653,7 +653,7 @@ class PageTest(Folder):
         places = [text.index(f'id="{n}"') for n in ("paper-A14", "fig9", "paper-M16", "objects", "paper-T18")]
         self.assertEqual(places, sorted(places))
         small = re.findall('<span class="plot ([^"]*)"', text)
-        self.assertEqual([text.count(f'id="{name}"') for name in small], 56 * [1])
+        self.assertEqual([text.count(f'id="{name}"') for name in small], 60 * [1])
         self.assertEqual(text.count("What differs from the paper:"), len(self.modules))
 
     def test_escapes_and_names(self):
