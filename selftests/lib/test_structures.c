@@ -640,7 +640,7 @@ static void continued_scans(void)
 	end();
 }
 
-/* The first and the last number are keys of a table and of a map; the last one is above all of a tree. */
+/* The first and the last number are keys of a table and a map; the last is above all of a tree. */
 static void first_and_last_keys(void)
 {
 	struct action a = { .value = 7 };

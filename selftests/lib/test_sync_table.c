@@ -433,7 +433,7 @@ static void names(void)
 	fixture_fini(&w);
 }
 
-/* What the queue pair's node says of itself: how long an operation may be, how many RRPPs serve it */
+/* What the queue pair's node says of itself: the longest operation, and how many RRPPs serve */
 static void adapters(void)
 {
 	struct rmc_sync_options good, o;
@@ -474,7 +474,7 @@ static void adapters(void)
 	fixture_fini(&w);
 }
 
-/* Objects and latches that the segment ends in: refused by the owner's node, and no latch is left */
+/* Objects and latches that the segment ends in: their node refuses them, and no latch is left */
 static void ends_of_segments(void)
 {
 	static const unsigned int flags[] = { 0, RMC_SYNC_SPEC, ALL };

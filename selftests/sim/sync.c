@@ -97,7 +97,8 @@ static void test_tuples(void)
 	CHECK(near(tuples("switch", 1024, 1, 0), 4.0 / 3 * tuples("farm", 1024, 1, 0), 0.1));
 	CHECK(tuples("switch", 1024, 1, 100) > 1.5 * tuples("versioning", 1024, 1, 100));
 	for (i = 0; i < 3; i++)
-		CHECK(tuples("switch", 256, 64, writes[i]) > 1.3 * tuples("versioning", 256, 64, writes[i]));
+		CHECK(tuples("switch", 256, 64, writes[i]) >
+		      1.3 * tuples("versioning", 256, 64, writes[i]));
 	/* many reads of 1 KiB: the storage node's port is the limit of both */
 	CHECK(near(tuples("switch", 1024, 64, 0) * 1024 * 8e-3, 100, 0.1));
 	tap_result("figures 25 and 26: a switch's tuples before those without, up to the port");

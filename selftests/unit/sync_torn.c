@@ -9,7 +9,7 @@
  * Each row called broken, and each one used wrongly, has to be caught within MOST reads; the
  * others deliver no mixture in as many reads as asked for:
  *
- *	build/host/sync_torn [READS]
+ *	build/host/sync_torn [-s SEED] [READS [TRIAL...]]	only these of the others, by number
  */
 #include <errno.h>
 #include "switched.h"
@@ -33,6 +33,8 @@
 #define REST_NS			20000u
 
 static u32 reads = 5000;
+static u32 seed;
+static u64 only;		/* trials of rows that are right, by bit; 0: all */
 
 /* The library's clock as well is that of the testbed. */
 int clock_gettime(clockid_t clock, struct timespec *ts)
@@ -203,11 +205,12 @@ static void disorder(struct setup *s, bool on, bool slow)
 	const struct rmc_rnic any = { .any_lines = on };
 	u32 i;
 
-	CHECK_EQ(rmc_channel_set_adapter(s->w.node[SERVER]->unit[0], &any, 7), 0);
+	CHECK_EQ(rmc_channel_set_adapter(s->w.node[SERVER]->unit[0], &any, 16 * seed + 7), 0);
 	for (i = 0; i < ARRAY_SIZE(from); i++) {
 		if (on)
 			fault_set(&s->w, from[i], SERVER, RMC_LANE_REQ,
-				  slow && from[i] == READER ? &slow_jitter : &jitter, 3 + i);
+				  slow && from[i] == READER ? &slow_jitter : &jitter,
+				  16 * seed + 3 + i);
 		else
 			fault_clear(&s->w, from[i], SERVER, RMC_LANE_REQ);
 	}
@@ -328,13 +331,17 @@ static void test_right(void)
 	struct trial t;
 	u32 i;
 
+	CHECK(only < 1ULL << ARRAY_SIZE(right));
 	for (i = 0; i < ARRAY_SIZE(right); i++) {
+		if (only && !(only & 1ULL << i))
+			continue;
 		t = right[i];
 		t.bytes = i % 2 ? 2048 : 512;
 		tap_where = t.row;
 		CHECK_EQ(race(&t, reads), 0);
-		printf("# %-24s %4u B%s: no mixture in %u reads\n", t.row, t.bytes,
+		printf("# %2u %-24s %4u B%s: no mixture in %u reads\n", i, t.row, t.bytes,
 		       t.switched ? " at a switch" : "", reads);
+		fflush(stdout);
 	}
 	tap_where = NULL;
 }
@@ -440,8 +447,16 @@ int main(int argc, char **argv)
 		{ "lines that are not lines, and a sum that is cut, are caught", test_images },
 		{ "no other row delivers a mixture", test_right },
 	};
+	int i = 1;
 
-	if (argc > 1)
-		reads = (u32)strtoul(argv[1], NULL, 0);
-	return tap_run(tests, ARRAY_SIZE(tests));
+	if (argc > 2 && !strcmp(argv[1], "-s")) {
+		seed = (u32)strtoul(argv[2], NULL, 0);
+		i = 3;
+	}
+	if (i < argc)
+		reads = (u32)strtoul(argv[i++], NULL, 0);
+	for (; i < argc; i++)
+		only |= 1ULL << strtoul(argv[i], NULL, 0) % 64;
+	/* the last test alone has trials with numbers */
+	return only ? tap_run(tests + 2, 1) : tap_run(tests, ARRAY_SIZE(tests));
 }

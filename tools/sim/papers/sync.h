@@ -62,8 +62,8 @@ enum sync_raw_kind { SYNC_CAS, SYNC_READ };
  * @workers: their number
  * @clients: nodes that they are on
  * @switched: a switch has the words
- * @newer: clients have the adapters of R25 5.4, of which no limit of queue pairs is known, but the time
- *	that one takes for a request (profile tofino)
+ * @newer: clients have the adapters of R25 5.4, of which no limit of queue pairs is known, but the
+ *	time that one takes for a request (profile tofino)
  */
 struct sync_raw {
 	enum sync_raw_kind kind;

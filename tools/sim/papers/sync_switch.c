@@ -2,7 +2,7 @@
 /*
  * R25 5.4 and 5.5 in virtual time: a switch before each storage node, which answers atomics on words,
  * or has versions and latches of tuples (Documentation/switch.rst). What it answers takes half of a
- * round trip, and nothing else. What limits figure 22 are the adapters of the clients, by a fitted time.
+ * round trip, and nothing else. What limits figure 22 are the clients' adapters, by a fitted time.
  */
 #include <stdio.h>
 #include "sync.h"
@@ -13,7 +13,8 @@
 
 static double words(uint32_t stride, uint32_t workers, int switched, int newer)
 {
-	return sync_raw_mops(&(struct sync_raw){ SYNC_CAS, stride, workers, CLIENTS, switched, newer });
+	return sync_raw_mops(&(struct sync_raw){
+		SYNC_CAS, stride, workers, CLIENTS, switched, newer });
 }
 
 /* ---- 20: one latch ---- */
@@ -26,6 +27,11 @@ void sync_figure20(void)
 
 /* ---- 22: many ---- */
 
+static void row22(const char *name, uint32_t stride, uint32_t workers, int switched)
+{
+	eval_row("22", 8, workers, name, words(stride, workers, switched, switched), "M/s");
+}
+
 void sync_figure22(void)
 {
 	static const uint32_t workers[] = { 8, 32, 128, 512, 2048 };
@@ -36,11 +42,11 @@ void sync_figure22(void)
 			continue;
 		/* the adapter is that of figure 4 */
 		if (workers[i] <= 512) {
-			eval_row("22", 8, workers[i], "adapter, contended", words(0, workers[i], 0, 0), "M/s");
-			eval_row("22", 8, workers[i], "adapter", words(64, workers[i], 0, 0), "M/s");
+			row22("adapter, contended", 0, workers[i], 0);
+			row22("adapter", 64, workers[i], 0);
 		}
-		eval_row("22", 8, workers[i], "switch, contended", words(0, workers[i], 1, 1), "M/s");
-		eval_row("22", 8, workers[i], "switch", words(64, workers[i], 1, 1), "M/s");
+		row22("switch, contended", 0, workers[i], 1);
+		row22("switch", 64, workers[i], 1);
 	}
 }
 
