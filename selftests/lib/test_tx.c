@@ -173,7 +173,7 @@ static void many_records(void)
 	open_all(&options);
 	for (i = 0; i <= FEW; i++)
 		load(2, (uint64_t)i, (uint64_t)i);
-	/* longer and shorter ones, so that the index is cleared in both ways */
+	/* longer and shorter ones; the index of a set that is so small is always cleared as a whole */
 	for (round = 0; round < 9; round++) {
 		CHECK_EQ(rmc_tx_begin(db(1), &t), 0);
 		for (i = 0; i < (round % 3 ? FEW : 1); i++)
@@ -212,6 +212,32 @@ static void many_records(void)
 	load(2, 1, 99);
 	CHECK_EQ(rmc_tx_commit(t), 0);
 	CHECK_EQ(value_of(0, 2, 1), 99);
+	cluster_close(&c);
+}
+
+/* Of few records in a set of many: its index is cleared entry by entry, if there are any. */
+static void few_of_many(void)
+{
+	struct rmc_tx_options o = options;
+	struct rmc_tx *t;
+	uint64_t v = 0;
+	int round, i;
+
+	o.records = 64;
+	open_all(&o);
+	for (i = 0; i < 3; i++)
+		load((uint32_t)i, 1, (uint64_t)i);
+	for (round = 0; round < 16; round++) {
+		CHECK_EQ(rmc_tx_begin(db(0), &t), 0);
+		CHECK_EQ(t->s->n, 0);
+		for (i = 0; i <= (int)t->s->mask; i++)
+			CHECK_EQ(t->s->index[i], 0);
+		for (i = 0; i < round % 4; i++) {
+			CHECK_EQ(get(t, (uint32_t)i, 1, &v), 0);
+			CHECK_EQ(v, (uint64_t)i);
+		}
+		CHECK_EQ(rmc_tx_commit(t), 0);
+	}
 	cluster_close(&c);
 }
 
@@ -332,6 +358,16 @@ static int run_one(struct rmc_tx *t, void *arg)
 	return put(t, 0, 2, v + w);
 }
 
+/* It wants to run again, twice. */
+static int run_again(struct rmc_tx *t, void *arg)
+{
+	struct runs *r = (struct runs *)arg;
+	uint64_t v;
+	int err = get(t, 0, 1, &v);
+
+	return err ? err : r->calls++ < 2 ? RMC_TX_SQUASHED : 0;
+}
+
 static void runs(void)
 {
 	struct runs r = { 0, 2, 0 };
@@ -351,6 +387,10 @@ static void runs(void)
 	CHECK_EQ(rmc_tx_run(db(0), run_one, &r), RMC_TX_SQUASHED);
 	CHECK_EQ(r.calls, (int)options.attempts);
 	CHECK_EQ(value_of(0, 0, 2), 3);
+	r.calls = 0;
+	CHECK_EQ(rmc_tx_run(db(0), run_again, &r), 0);
+	CHECK_EQ(r.calls, 3);
+	CHECK_EQ(stats(0).squashed[RMC_TX_BY_PROGRAM], 2);
 	cluster_close(&c);
 }
 
@@ -561,6 +601,7 @@ int main(void)
 		{ "each record has a place of its own", places },
 		{ "a transaction sees its changes, others see them at commit", sees },
 		{ "as many records as it may access", many_records },
+		{ "few records of a set of many", few_of_many },
 		{ "each cause of a squash, of own and of remote records", squashes },
 		{ "a function runs until it commits", runs },
 		{ "another transaction runs where one waits", waiting },
