@@ -540,8 +540,7 @@ static int check(struct rmc_sync *s, struct entry *e, unsigned int part)
 /* The data is the caller's. */
 static void use(struct rmc_sync *s, struct entry *e)
 {
-	if (e->job != JOB_UPGRADE)
-		s->stats.reads++;
+	s->stats.reads += !e->used;
 	e->used = 1;
 	if (s->relaxed && e->latched)
 		rmc_sync_unlatch(s, e);
