@@ -506,6 +506,9 @@ static void run_clients(const struct setting *s, unsigned int lose, uint64_t see
 		workers[i].c.rmc.lose = 0;
 		CHECK_EQ(rmc_blocks_settle(workers[i].c.blocks), 0);
 		count_met(&workers[i]);
+		/* coupling sees no split, and none is left half done */
+		if (workers[i].tree && s->coupling != RMC_TREE_LINK && !lose && !flaky)
+			CHECK_EQ(workers[i].tree->moves, 0);
 	}
 	check_history_of_workers();
 	for (i = 0; i < CLIENTS; i++)

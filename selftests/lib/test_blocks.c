@@ -8,6 +8,7 @@
  */
 #include <rmc/ds.h>
 #include "../../lib/blocks/state.h"
+#include "../../lib/ds/tree.h"
 #include "../../lib/check/check.h"
 #include "../tap.h"
 #include "../../tools/sim/fiber.h"
