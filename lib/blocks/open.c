@@ -9,7 +9,6 @@
 #define BACKOFF_NS		1000
 #define BACKOFF_MAX_NS		64000
 #define DATA_MIN		16
-#define PAD_MAX			1024	/* lines */
 
 static bool is_table(const struct rmc_blocks_options *o)
 {
@@ -70,9 +69,9 @@ static int shape_of(struct shape *s, const struct rmc_blocks_options *o)
 				(unsigned long long)o->offset, o->nodes, o->first_nid);
 	if (!o->fixed)
 		return rmc_fail(EINVAL, "blocks: a table needs a number of buckets (fixed)");
-	if (o->structure > RMC_BLOCKS_MAP || o->flags & ~RMC_BLOCKS_REDO || o->pad > PAD_MAX)
-		return rmc_fail(EINVAL, "blocks: structure %u, flags %#x, %u lines between blocks: "
-				"not possible", o->structure, o->flags, o->pad);
+	if (o->structure > RMC_BLOCKS_MAP || o->flags & ~RMC_BLOCKS_REDO)
+		return rmc_fail(EINVAL, "blocks: structure %u, flags %#x: not known", o->structure,
+				o->flags);
 	/* others wait while a client waits for the end of a lost write */
 	if (o->wait_us < o->grace_us)
 		return rmc_fail(EINVAL, "blocks: wait_us %u is less than grace_us %u", o->wait_us,

@@ -178,6 +178,12 @@ static void sync_refused(void)
 	o.sync = RMC_SYNC_SPEC;
 	CHECK(!rmc_blocks_open(&a.rmc.qp, &o) && errno == EOPNOTSUPP);
 	o = options;
+	o.latch = "excl";
+	CHECK_EQ(rmc_blocks_format(&o, fabric.segment[0] + AT), 0);
+	CHECK_EQ(rmc_blocks_format(&o, fabric.segment[1] + AT), 0);
+	o.sync = BEST_EXCL;
+	CHECK(!rmc_blocks_open(&a.rmc.qp, &o) && errno == EPROTO);
+	o = options;
 	o.client = 300;
 	CHECK(!rmc_blocks_open(&a.rmc.qp, &o) && errno == EINVAL);
 	free(a.memory);
@@ -293,6 +299,77 @@ static void sync_flaky_histories(void)
 	CHECK(undecided <= 2);
 	CHECK(met_statuses);
 	print_met();
+}
+
+/* A write, and a release, that are lost each time: the client takes back what stays latched */
+static void sync_lost_latch(const struct setting *s)
+{
+	struct rmc_block_hold x = { 0 }, y = { 0 }, g = { 0 };
+	const struct rmc_block_ops *ops;
+	struct client a, b;
+	uint64_t at[2];
+	int err;
+
+	sync_areas(s, 1000, 2, 10);
+	client_open(&a, 1);
+	client_open(&b, 2);
+	ops = a.blocks->ops;
+	at[0] = ops->fixed_at(a.blocks, 0);
+	at[1] = ops->fixed_at(a.blocks, 2);
+	CHECK(!at_nid(at[0]) && !at_nid(at[1]));
+	CHECK_EQ(write_block(&a, at[0], 1), 0);
+	CHECK_EQ(write_block(&a, at[1], 2), 0);
+	rmc_remote_quiet(remote(&a));
+	CHECK_EQ(ops->begin(a.blocks, 0), 0);
+	CHECK_EQ(ops->enter(a.blocks, at[0], RMC_BLOCK_WRITE, &x), 0);
+	CHECK_EQ(ops->enter(a.blocks, at[1], RMC_BLOCK_WRITE, &y), 0);
+	fill_hold(&a, &x, 9);
+	a.rmc.only = RMC_OP_WRITE;
+	a.rmc.lose = 1;
+	a.rmc.partial = 1;
+	err = ops->leave(a.blocks, &x);
+	CHECK_EQ(err ? err : rmc_remote_sync_known(remote(&a)), RMC_S_TIMEOUT);
+	a.rmc.lose = 0;
+	a.rmc.only = -1;
+	a.rmc.operations = 0;
+	a.rmc.fail_at = 1;
+	a.rmc.fails = ~0U;
+	a.rmc.fail_status = RMC_S_TIMEOUT;
+	ops->cancel(a.blocks, &y);
+	rmc_remote_quiet(remote(&a));
+	a.rmc.fails = 0;
+	CHECK_EQ(stats_of(&a).stuck, 1);
+	CHECK_EQ(ops->begin(b.blocks, 0), 0);
+	CHECK_EQ(ops->enter(b.blocks, at[0], RMC_BLOCK_READ, &g), RMC_BLOCK_RESTART);
+	CHECK_EQ(ops->begin(b.blocks, 0), 0);
+	CHECK_EQ(ops->enter(b.blocks, at[1], RMC_BLOCK_WRITE, &g), RMC_BLOCK_RESTART);
+	/* not while the node is away */
+	fabric.status[0] = RMC_S_NODE_DOWN;
+	CHECK_EQ(ops->begin(a.blocks, 0), 0);
+	CHECK_EQ(stats_of(&a).stuck, 2);
+	fabric.status[0] = 0;
+	CHECK_EQ(ops->end(a.blocks, 0), 0);
+	CHECK_EQ(stats_of(&a).stuck, 0);
+	CHECK_EQ(filled(&b, at[0]), 9);
+	CHECK_EQ(filled(&b, at[1]), 2);
+	client_close(&a);
+	client_close(&b);
+	inline_fabric_free(&fabric);
+	tap_where = NULL;
+}
+
+static void sync_lost_latches(void)
+{
+	static const struct setting rows[] = {
+		{ "excl", 0, 0, NULL, 0, 0 }, { "rw", 0, 0, NULL, 0, 0 },
+		{ "rw", 0, 0, "detached", RMC_SYNC_ASYNC, 0 }, { "farm", 0, 0, "excl", 0, 0 },
+		{ "crc64", 0, 0, "excl", RMC_SYNC_ASYNC, 0 },
+		{ "versioning", 0, 0, NULL, RMC_SYNC_ASYNC, 0 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		sync_lost_latch(&rows[i]);
 }
 
 /* --- a client dies --- */

@@ -422,6 +422,7 @@ int main(void)
 		{ "a block with each latch and scheme", sync_block },
 		{ "rows, latches and options that do not suit blocks", sync_refused },
 		{ "round trips with latches that are shared, and without", sync_trips },
+		{ "latches whose release is lost each time", sync_lost_latches },
 		{ "histories with each latch and scheme are linearizable", sync_histories },
 		{ "the same, with lost operations", sync_lossy_histories },
 		{ "the same, with a node that is down now and then", sync_flaky_histories },
