@@ -40,6 +40,11 @@ static bool not_there(int status)
 	       status == RMC_S_OUT_OF_RANGE || status == RMC_S_BAD_NODE;
 }
 
+void rmc_remote_note(struct remote *r, unsigned int area, int status)
+{
+	r->chunk[area].suspect |= not_there(status);
+}
+
 /*
  * Of each operation on an area: is it to be repeated at once, as it was lost, or not executed? What
  * was lost has taken a time limit of the fabric: few times, and not after the deadline.
@@ -48,7 +53,10 @@ bool rmc_remote_again(struct remote *r, unsigned int area, int status, unsigned 
 {
 	if (!status)
 		return false;
-	r->chunk[area].suspect |= not_there(status);
+	rmc_remote_note(r, area, status);
+	/* an ordered queue pair has stopped */
+	if (r->sync && rmc_qp_is_ordered(r->qp))
+		rmc_qp_resume(r->qp);
 	if (status != RMC_S_TIMEOUT && status != RMC_S_BUSY)
 		return false;
 	r->stats.lost += status == RMC_S_TIMEOUT;
@@ -68,7 +76,10 @@ static int remote_begin(struct rmc_blocks *blocks, unsigned int restarts)
 		r->deadline = rmc_now_ns() + wait_ns(r);
 		r->refill = r->refilled = false;
 		r->refill_status = 0;
+		r->commit_status = 0;
 	}
+	if (r->sync)
+		rmc_remote_sync_let(r, false);
 	/* each hold of an operation may become a doubt */
 	if (r->doubts && !rmc_remote_settle(r, restarts) &&
 	    r->doubts > BLOCK_DOUBTS - RMC_BLOCK_HOLDS)
@@ -91,11 +102,14 @@ static int remote_begin(struct rmc_blocks *blocks, unsigned int restarts)
 static int remote_end(struct rmc_blocks *blocks, int result)
 {
 	struct remote *r = remote_of(blocks);
+	int err = r->sync ? rmc_remote_sync_known(r) : 0;
 
+	if (r->sync)
+		rmc_remote_sync_let(r, false);
 	if (r->doubts)
 		rmc_remote_settle(r, true);
 	rmc_remote_trim(r);
-	return result;
+	return err ? err : result;
 }
 
 /* --- addresses and buffers --- */
@@ -193,6 +207,20 @@ static bool changing(int status)
 	       status == RMC_SCHEME_LOCKED;
 }
 
+static int enter_once(struct remote *r, struct rmc_block_hold *h, enum rmc_block_mode mode)
+{
+	int err = fetch(r, h);
+
+	return err || mode == RMC_BLOCK_READ ? err : rmc_remote_take_latch(r, h);
+}
+
+static bool settle_block(struct remote *r, uint64_t at)
+{
+	if (r->sync)
+		return rmc_remote_sync_reclaim(r, at);
+	return r->doubts && rmc_remote_settle_block(r, at);
+}
+
 int rmc_remote_enter(struct remote *r, uint64_t at, enum rmc_block_mode mode,
 		     unsigned int attempts, struct rmc_block_hold *h)
 {
@@ -208,14 +236,13 @@ int rmc_remote_enter(struct remote *r, uint64_t at, enum rmc_block_mode mode,
 	if (err)
 		return err;
 	for (i = 0; ; ) {
-		err = fetch(r, h);
-		if (!err && mode != RMC_BLOCK_READ)
-			err = rmc_remote_take_latch(r, h);
+		err = r->sync ? rmc_remote_sync_enter(r, h, mode) : enter_once(r, h, mode);
 		/* at is 0: whether the latch is ours is not known */
 		if (!err || !h->at)
 			return err;
-		r->stats.torn += err == RMC_SCHEME_TORN;
-		r->stats.locked += err == RMC_SCHEME_LOCKED;
+		/* r->sync counts as well, and more */
+		r->stats.torn += !r->sync && err == RMC_SCHEME_TORN;
+		r->stats.locked += !r->sync && err == RMC_SCHEME_LOCKED;
 		if (!changing(err))
 			break;
 		if (++i >= attempts || rmc_now_ns() >= r->deadline) {
@@ -223,7 +250,7 @@ int rmc_remote_enter(struct remote *r, uint64_t at, enum rmc_block_mode mode,
 			break;
 		}
 		/* it may be this client's own latch */
-		if (!r->doubts || !rmc_remote_settle_block(r, at))
+		if (!settle_block(r, at))
 			rmc_remote_back_off(r, i);
 	}
 	rmc_remote_end_hold(r, h);
@@ -242,6 +269,8 @@ static int remote_valid(struct rmc_blocks *blocks, struct rmc_block_hold *h)
 	unsigned int tries = 0;
 	int err;
 
+	if (r->sync)
+		return rmc_remote_sync_valid(r, h);
 	if (h->mode != RMC_BLOCK_READ)
 		return 0;
 	do {
@@ -254,7 +283,11 @@ static int remote_valid(struct rmc_blocks *blocks, struct rmc_block_hold *h)
 
 static int remote_upgrade(struct rmc_blocks *blocks, struct rmc_block_hold *h)
 {
-	return h->mode == RMC_BLOCK_READ ? rmc_remote_take_latch(remote_of(blocks), h) : 0;
+	struct remote *r = remote_of(blocks);
+
+	if (r->sync)
+		return rmc_remote_sync_upgrade(r, h);
+	return h->mode == RMC_BLOCK_READ ? rmc_remote_take_latch(r, h) : 0;
 }
 
 int rmc_remote_leave(struct remote *r, struct rmc_block_hold *h, bool unused)
@@ -262,6 +295,8 @@ int rmc_remote_leave(struct remote *r, struct rmc_block_hold *h, bool unused)
 	bool fresh = h->fresh && !unused;
 	int err;
 
+	if (r->sync)
+		return rmc_remote_sync_leave(r, h, unused);
 	if (h->mode == RMC_BLOCK_READ) {
 		rmc_remote_end_hold(r, h);
 		return 0;
@@ -284,7 +319,9 @@ void rmc_remote_cancel(struct remote *r, struct rmc_block_hold *h)
 	if (!h->at)
 		return;
 	/* it may be stored again, see settle.c: as it was */
-	if (h->mode != RMC_BLOCK_READ && h->dirty) {
+	if (r->sync) {
+		h->dirty = false;
+	} else if (h->mode != RMC_BLOCK_READ && h->dirty) {
 		h->dirty = false;
 		if (!rmc_scheme_check(r->o.scheme, image_of(r, h), h->data, r->base.bytes, &data) &&
 		    data != h->data)
@@ -305,7 +342,11 @@ static int remote_settle(struct rmc_blocks *blocks)
 
 static void remote_stats(const struct rmc_blocks *blocks, struct rmc_blocks_stats *stats)
 {
-	*stats = remote_of(blocks)->stats;
+	const struct remote *r = remote_of(blocks);
+
+	*stats = r->stats;
+	if (r->sync)
+		rmc_remote_sync_stats(r, stats);
 }
 
 const struct rmc_block_ops rmc_remote_ops = {

@@ -54,8 +54,10 @@ static bool suits(const struct rmc_scheme *s)
 static int shape_of(struct shape *s, const struct rmc_blocks_options *o)
 {
 	uint64_t last = o->first_nid < 0 ? ~0ULL : (uint64_t)o->first_nid + o->nodes - 1;
+	bool is_sync = rmc_remote_is_sync(o);
+	int err;
 
-	if (!suits(o->scheme))
+	if (!is_sync && !suits(o->scheme))
 		return rmc_fail(EINVAL, "blocks: scheme %s does not suit remote writers",
 				o->scheme->name);
 	if (o->bytes < DATA_MIN || o->bytes > RMC_LENGTH_MAX / 2 || o->offset % RMC_CACHE_LINE ||
@@ -67,24 +69,30 @@ static int shape_of(struct shape *s, const struct rmc_blocks_options *o)
 				(unsigned long long)o->offset, o->nodes, o->first_nid);
 	if (!o->fixed)
 		return rmc_fail(EINVAL, "blocks: a table needs a number of buckets (fixed)");
-	if (o->structure > RMC_BLOCKS_MAP || o->flags & ~RMC_BLOCKS_REDO || o->latch)
-		return rmc_fail(EINVAL, "blocks: structure %u, flags %#x: not known; no latch but "
-				"the version", o->structure, o->flags);
+	if (o->structure > RMC_BLOCKS_MAP || o->flags & ~RMC_BLOCKS_REDO)
+		return rmc_fail(EINVAL, "blocks: structure %u, flags %#x: not known", o->structure,
+				o->flags);
 	/* others wait while a client waits for the end of a lost write */
 	if (o->wait_us < o->grace_us)
 		return rmc_fail(EINVAL, "blocks: wait_us %u is less than grace_us %u", o->wait_us,
 				o->grace_us);
-	s->image = o->scheme->image(o->bytes);
-	s->copy_at = s->stride = rmc_scheme_bytes(o->scheme, o->bytes);
+	*s = (struct shape){ .layout = o->scheme, .object = o->bytes, .latch = "version" };
+	err = is_sync ? rmc_remote_sync_shape(o, s) : 0;
+	if (err)
+		return err;
+	s->image = s->layout->image(s->object);
+	s->copy_at = s->stride = rmc_scheme_bytes(s->layout, s->object);
 	/* one line is stored as a whole */
 	s->copy = o->flags & RMC_BLOCKS_REDO && s->image > RMC_CACHE_LINE;
 	if (s->copy)
 		s->stride = 2 * s->copy_at + RMC_CACHE_LINE;
+	s->stride += o->pad * (size_t)RMC_CACHE_LINE;
 	if (s->stride > RMC_LENGTH_MAX)
 		return rmc_fail(EINVAL, "blocks: %zu bytes are more than one read", s->stride);
 	s->next_at = sizeof(struct area);
 	s->free_at = s->next_at + RMC_CACHE_LINE;
-	s->blocks_at = s->free_at + lines((o->capacity + 7) / 8);
+	s->latches_at = s->free_at + lines((o->capacity + 7) / 8);
+	s->blocks_at = s->latches_at + (s->apart ? lines(o->capacity * sizeof(uint64_t)) : 0);
 	s->end = s->blocks_at + o->capacity * s->stride;
 	if (s->end > RMC_OFFSET_MAX || o->offset > RMC_OFFSET_MAX - s->end)
 		return rmc_fail(EINVAL, "blocks: an area of %llu bytes is beyond a segment",
@@ -121,12 +129,21 @@ size_t rmc_blocks_fit(const struct rmc_scheme *scheme, size_t image)
 		scheme = rmc_scheme_find("farm");
 	while (len && scheme->image(len) > image)
 		len -= 8;
+	/* the sum of sync.c, of a scheme that has none itself */
+	if (rmc_scheme_find(scheme->name) != scheme && image > RMC_CACHE_LINE)
+		len -= 8;
 	return len;
 }
 
-static size_t memory_of(const struct shape *s)
+/* Of images; the lines for words are behind them */
+static size_t images_of(const struct rmc_blocks_options *o, const struct shape *s)
 {
-	return BLOCK_BUFFERS * s->stride + sizeof(struct area);
+	return rmc_remote_is_sync(o) ? rmc_remote_sync_memory(o, s) : BLOCK_BUFFERS * s->stride;
+}
+
+static size_t memory_of(const struct rmc_blocks_options *o, const struct shape *s)
+{
+	return images_of(o, s) + sizeof(struct area);
 }
 
 size_t rmc_blocks_memory_sized(const struct rmc_blocks_options *options, size_t size)
@@ -134,10 +151,10 @@ size_t rmc_blocks_memory_sized(const struct rmc_blocks_options *options, size_t 
 	struct rmc_blocks_options o;
 	struct shape s;
 
-	return options_in(&o, &s, options, size) ? 0 : memory_of(&s);
+	return options_in(&o, &s, options, size) ? 0 : memory_of(&o, &s);
 }
 
-static struct area area_of(const struct rmc_blocks_options *o)
+static struct area area_of(const struct rmc_blocks_options *o, const struct shape *s)
 {
 	struct area a = {
 		.magic = BLOCK_AREA_MAGIC,
@@ -148,9 +165,9 @@ static struct area area_of(const struct rmc_blocks_options *o)
 		.nodes = o->nodes,
 		.structure = o->structure,
 		.flags = o->flags,
-		.latch = "version",
 	};
 
+	strncpy(a.latch, s->latch, sizeof(a.latch) - 1);
 	strncpy(a.scheme, o->scheme->name, sizeof(a.scheme) - 1);
 	return a;
 }
@@ -182,12 +199,13 @@ int rmc_blocks_format_sized(const struct rmc_blocks_options *options, void *area
 	if ((uintptr_t)area % RMC_CACHE_LINE)
 		return rmc_fail(EINVAL, "blocks: an area begins with a line");
 	rmc_store_relaxed(&header->magic, 0);
+	/* latches, too */
 	memset(at + s.next_at, 0, s.blocks_at - s.next_at);
 	rmc_store_relaxed((uint64_t *)(void *)(at + s.next_at), o.fixed);
 	for (i = 0; i < o.capacity; i++)
-		rmc_scheme_init(o.scheme, (struct rmc_object *)(void *)
-				(at + s.blocks_at + i * s.stride), o.bytes);
-	a = area_of(&o);
+		rmc_scheme_init(s.layout, (struct rmc_object *)(void *)
+				(at + s.blocks_at + i * s.stride), s.object);
+	a = area_of(&o, &s);
 	a.epoch = next_epoch(header);
 	memcpy(at + sizeof(a.magic), (uint8_t *)&a + sizeof(a.magic), sizeof(a) - sizeof(a.magic));
 	/* the area before its magic; pairs with the RMC's reads, a line at a time */
@@ -201,6 +219,7 @@ static int read_header(struct remote *r, unsigned int area)
 	unsigned int tries = 0;
 	int err;
 
+	rmc_remote_alone(r);
 	do {
 		r->stats.validations++;
 		err = rmc_read(r->qp, area_nid(r, area), r->o.offset, r->scratch,
@@ -233,7 +252,7 @@ int rmc_remote_check_area(struct remote *r, unsigned int area)
 /* All owners have formatted the same areas */
 static int compare_areas(struct remote *r)
 {
-	struct area mine = area_of(&r->o), a;
+	struct area mine = area_of(&r->o, &r->shape), a;
 	unsigned int i;
 	int err;
 
@@ -270,12 +289,13 @@ static int try_blocks(struct remote *r)
 
 static int open_memory(struct remote *r)
 {
-	size_t len = rmc_page_round(memory_of(&r->shape));
+	size_t len = rmc_page_round(memory_of(&r->o, &r->shape));
 
 	r->chunk = (struct chunk *)calloc(r->o.nodes, sizeof(*r->chunk));
-	r->data = (uint8_t *)calloc(BLOCK_BUFFERS, r->o.bytes);
+	r->data = (uint8_t *)calloc(BLOCK_BUFFERS + 1, r->o.bytes);
 	if (!r->chunk || !r->data)
 		return rmc_fail(ENOMEM, "out of memory");
+	r->pending_image = r->data + BLOCK_BUFFERS * r->o.bytes;
 	if (r->o.memory) {
 		r->memory = (uint8_t *)r->o.memory;
 	} else {
@@ -290,16 +310,17 @@ static int open_memory(struct remote *r)
 		if (r->buf_id < 0)
 			return r->buf_id;
 	}
-	r->scratch = (uint64_t *)(void *)(r->memory + BLOCK_BUFFERS * r->shape.stride);
-	return 0;
+	r->scratch = (uint64_t *)(void *)(r->memory + images_of(&r->o, &r->shape));
+	return rmc_remote_is_sync(&r->o) ? rmc_remote_sync_open(r) : 0;
 }
 
 static void release(struct remote *r)
 {
+	rmc_sync_close(r->sync);
 	if (r->buf_id >= 0)
 		rmc_buf_unregister(r->qp->ctx, r->buf_id);
 	if (r->memory && !r->o.memory)
-		rmc_unmap(r->qp->ctx, r->memory, rmc_page_round(memory_of(&r->shape)));
+		rmc_unmap(r->qp->ctx, r->memory, rmc_page_round(memory_of(&r->o, &r->shape)));
 	free(r->data);
 	free(r->chunk);
 	free(r);

@@ -43,6 +43,7 @@ static int change_bit(struct remote *r, unsigned int area, uint64_t number, bool
 	unsigned int i, none = BLOCK_TRIES;
 	int err;
 
+	rmc_remote_alone(r);
 	r->stats.allocations++;
 	err = rmc_read(r->qp, area_nid(r, area), offset, r->scratch, sizeof(*r->scratch));
 	was = *r->scratch;
@@ -160,6 +161,7 @@ static int take_chunk(struct remote *r, unsigned int area)
 
 	if (c->exhausted)
 		return -ENOSPC;
+	rmc_remote_alone(r);
 	r->stats.allocations++;
 	err = rmc_faa(r->qp, area_nid(r, area), r->o.offset + r->shape.next_at, r->o.chunk, &first);
 	if (err) {
@@ -185,6 +187,7 @@ static int take_of_line(struct remote *r, unsigned int area, uint64_t word)
 	uint64_t number;
 	int err;
 
+	rmc_remote_alone(r);
 	r->stats.allocations++;
 	err = rmc_read(r->qp, area_nid(r, area), word_offset(r, word), r->scratch, RMC_CACHE_LINE);
 	rmc_remote_again(r, area, err, &none);

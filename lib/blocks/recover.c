@@ -22,6 +22,7 @@
 
 /* Whose words are recovered, and how far it has come */
 struct recovery {
+	int nid;
 	uint64_t owner, mask;
 	int status;			/* the first one */
 	bool damaged;
@@ -120,6 +121,11 @@ static int recover_block(struct remote *r, struct recovery *c, uint64_t at)
 	int err;
 
 	r->deadline = rmc_now_ns() + wait_ns(r);
+	if (r->sync) {
+		err = rmc_remote_sync_recover(r, c->nid, at);
+		c->damaged |= err == -EUCLEAN;
+		return err == -EUCLEAN ? 0 : err;
+	}
 	err = read_block(r, at, r->scratch, sizeof(word));
 	if (err)
 		return err;
@@ -143,6 +149,7 @@ static int recover_area(struct remote *r, struct recovery *c, unsigned int area)
 	uint64_t n, i;
 
 	r->deadline = rmc_now_ns() + wait_ns(r);
+	rmc_remote_alone(r);
 	if (!err)
 		err = read_block(r, block_at(r, area, 0) - r->shape.blocks_at + r->shape.next_at,
 				 r->scratch, sizeof(n));
@@ -158,6 +165,7 @@ int rmc_remote_recover(struct rmc_blocks *blocks, int nid, unsigned int client)
 {
 	struct remote *r = remote_of(blocks);
 	struct recovery c = {
+		.nid = nid,
 		.owner = ((uint64_t)client << BLOCK_OWNER_NID_BITS | (uint64_t)(nid + 1)) <<
 			 BLOCK_WORD_OWNER_SHIFT,
 		.mask = ~0ULL << BLOCK_WORD_OWNER_SHIFT,
@@ -166,8 +174,11 @@ int rmc_remote_recover(struct rmc_blocks *blocks, int nid, unsigned int client)
 	unsigned int area, spins = 0;
 	int err;
 
-	if (nid < 0 || nid > RMC_NID_MAX || client >= RMC_BLOCKS_CLIENTS)
+	if (nid < (r->sync ? -1 : 0) || nid > RMC_NID_MAX || client >= RMC_BLOCKS_CLIENTS)
 		return -EINVAL;
+	/* from all clients of a node; of this node, from earlier lives of this client only */
+	if (r->sync && client != (nid == r->o.nid ? r->o.client : 0))
+		return -EOPNOTSUPP;
 	if (!client)
 		c.mask &= (1ULL << (BLOCK_WORD_OWNER_SHIFT + BLOCK_OWNER_NID_BITS)) - 1;
 	/* a write of the dead client may still come, over what is stored here */

@@ -218,6 +218,8 @@ bool rmc_remote_settle(struct remote *r, bool wait)
 	unsigned int i, failures = 0;
 	bool more;
 
+	if (r->sync)
+		return rmc_remote_sync_settle(r, wait);
 	for (;;) {
 		bool late = rmc_now_ns() >= r->deadline;
 

@@ -7,14 +7,16 @@
  *	settle.c	the end of a latch: stores, releases, what is in doubt
  *	pool.c		allocates blocks and frees them
  *	recover.c	latches of a client that is dead
+ *	sync.c		blocks with other latches and schemes: of <rmc/sync.h>
  *
  * An area, in each of several segments:
  *
- *	| header  | next | free: a bit for each block | block 0 .. fixed - 1 | .. capacity - 1 |
- *	  2 lines   line   whole lines
+ *	| header  | next | free: a bit for each | latches | block 0 .. fixed - 1 | .. capacity - 1 |
+ *	  2 lines   line   whole lines            detached
  *
- * A block is an object of a scheme of <rmc/scheme.h>. The first word of its header, the version, is
- * the block's latch as well:
+ * A block is an object of a scheme of <rmc/scheme.h>. Those with another latch than the version are
+ * entered, left and settled by sync.c; the others as follows. The first word of a block's header,
+ * the version, is the block's latch as well:
  *
  *	63           44 43   36 35                 1  0
  *	+--------------+-------+--------------------+---+
@@ -47,6 +49,7 @@
 #include "../internal.h"
 #include "../ds/block.h"
 #include <rmc/ds.h>
+#include <rmc/sync.h>
 
 #define BLOCK_AREA_MAGIC	0x31736b6c62636d72ULL	/* "rmcblks1" */
 /* Repetitions of an operation that was lost: so many of 100 lost ones are 10^-12 */
@@ -55,6 +58,7 @@
 #define BLOCK_ENTERS		64
 #define BLOCK_SPARES		256	/* blocks that this client has freed */
 #define BLOCK_DOUBTS		16	/* one operation's holds, and some of earlier ones */
+#define BLOCK_LETS	16	/* blocks let go that are remembered: sync.c */
 #define BLOCK_BUFFERS		(RMC_BLOCK_HOLDS + BLOCK_DOUBTS)
 
 #define BLOCK_WORD_LATCHED	1ULL
@@ -93,6 +97,11 @@ struct shape {
 	size_t stride, image;	/* of a block, and what a read of it fetches */
 	size_t copy_at;		/* in a block: whole lines of an image, then its copy */
 	bool copy;
+	const struct rmc_scheme *layout;
+	size_t object;		/* bytes of a block's data, and of its sum, if it has one: sync.c */
+	bool apart;		/* latches are in an array */
+	const char *latch;
+	uint64_t latches_at;
 	uint64_t next_at, free_at, blocks_at, end;
 };
 
@@ -147,6 +156,18 @@ struct remote {
 	uint64_t held[BLOCK_BUFFERS];	/* address; 0: none, or it is in doubt */
 	struct doubt doubt[BLOCK_DOUBTS];
 	unsigned int doubts;
+	/* sync.c: */
+	struct rmc_sync *sync;		/* NULL: the latch is the version */
+	bool latched_reads;		/* readers hold a latch */
+	bool late;			/* a read may be a mixture until it is validated */
+	struct rmc_hold hold[BLOCK_BUFFERS];
+	uint64_t pending;		/* block whose commit is not known to have ended; 0: none */
+	uint8_t *pending_image;		/* what it stores */
+	uint64_t let[BLOCK_LETS];	/* blocks let go whose release may be in flight */
+	unsigned int lets;
+	uint64_t unlocks_lost;		/* of r->sync, as it was when nothing was */
+	int commit_status;		/* of this operation's commits, the first that failed */
+
 	struct chunk *chunk;		/* of each area */
 	unsigned int turn;		/* area of the next block */
 	bool refill;			/* alloc() has found no block: begin() searches for one, */
@@ -210,6 +231,7 @@ int rmc_remote_enter(struct remote *r, uint64_t at, enum rmc_block_mode mode,
 int rmc_remote_leave(struct remote *r, struct rmc_block_hold *h, bool unused);
 void rmc_remote_cancel(struct remote *r, struct rmc_block_hold *h);
 void rmc_remote_back_off(struct remote *r, unsigned int failures);
+void rmc_remote_note(struct remote *r, unsigned int area, int status);
 bool rmc_remote_again(struct remote *r, unsigned int area, int status, unsigned int *tries);
 int rmc_remote_take_buffer(struct remote *r, uint64_t at, struct rmc_block_hold *h);
 void rmc_remote_end_hold(struct remote *r, struct rmc_block_hold *h);
@@ -226,6 +248,30 @@ bool rmc_remote_settle_block(struct remote *r, uint64_t at);
 
 /* recover.c */
 int rmc_remote_recover(struct rmc_blocks *blocks, int nid, unsigned int client);
+
+/* sync.c */
+bool rmc_remote_is_sync(const struct rmc_blocks_options *o);
+int rmc_remote_sync_shape(const struct rmc_blocks_options *o, struct shape *s);
+size_t rmc_remote_sync_memory(const struct rmc_blocks_options *o, const struct shape *s);
+int rmc_remote_sync_open(struct remote *r);
+void rmc_remote_quiet(struct remote *r);
+int rmc_remote_sync_known(struct remote *r);
+int rmc_remote_sync_enter(struct remote *r, struct rmc_block_hold *h, enum rmc_block_mode mode);
+int rmc_remote_sync_valid(struct remote *r, struct rmc_block_hold *h);
+int rmc_remote_sync_upgrade(struct remote *r, struct rmc_block_hold *h);
+int rmc_remote_sync_leave(struct remote *r, struct rmc_block_hold *h, bool unused);
+void rmc_remote_sync_let(struct remote *r, bool wait);
+bool rmc_remote_sync_settle(struct remote *r, bool wait);
+bool rmc_remote_sync_reclaim(struct remote *r, uint64_t at);
+int rmc_remote_sync_recover(struct remote *r, int nid, uint64_t at);
+void rmc_remote_sync_stats(const struct remote *r, struct rmc_blocks_stats *stats);
+
+/* Before an operation of the queue pair itself, which r->sync has otherwise for itself */
+static inline void rmc_remote_alone(struct remote *r)
+{
+	if (r->sync)
+		rmc_remote_quiet(r);
+}
 
 /* pool.c */
 int rmc_remote_alloc(struct rmc_blocks *blocks, uint64_t beside, struct rmc_block_hold *h);

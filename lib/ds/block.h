@@ -88,7 +88,7 @@
 
 enum rmc_block_mode {
 	RMC_BLOCK_READ,		/* one state; others may write meanwhile */
-	RMC_BLOCK_LATCH,		/* nobody writes until leave(); may be a WRITE */
+	RMC_BLOCK_LATCH,		/* nobody writes until leave(); not upgraded */
 	RMC_BLOCK_WRITE,		/* only this hold sees what is written, until leave() */
 };
 

@@ -83,6 +83,7 @@ static int move_right(struct rmc_tree *t, uint64_t key, enum rmc_block_mode mode
 		if (*moves == TREE_RIGHT_MAX)
 			return RMC_BLOCK_RESTART;
 		left = s->d;
+		t->moves++;
 		t->blocks->ops->cancel(t->blocks, &s->h);
 		err = load(t, left.right, left.level, mode, s);
 		if (err)
@@ -110,17 +111,39 @@ static int step_down(struct rmc_tree *t, uint64_t key, enum rmc_block_mode mode,
 	return err;
 }
 
-static enum rmc_block_mode mode_of(const struct rmc_tree *t, enum tree_use use)
+/* Of a block of this level; level < 0: of the root, whose level is not known */
+static enum rmc_block_mode mode_of(const struct rmc_tree *t, enum tree_use use, int level,
+				   bool alone)
 {
 	if (t->coupling != RMC_TREE_LATCH)
 		return RMC_BLOCK_READ;
-	return use == TREE_READ ? RMC_BLOCK_LATCH : RMC_BLOCK_WRITE;
+	return use != TREE_READ && (alone || !level) ? RMC_BLOCK_WRITE : RMC_BLOCK_LATCH;
+}
+
+/* How the way down goes on, when it has not come to its end */
+struct way {
+	bool alone;		/* RMC_TREE_LATCH: nobody shares a latch with this writer */
+	bool again;
+};
+
+/* From a shared latch there is no way to a write: once more, alone. Nothing is held then. */
+static int write_alone(struct rmc_tree *t, struct way *w, struct path *p)
+{
+	tree_drop(t, p);
+	w->alone = true;
+	return 0;
+}
+
+/* Before a change of p->at or of its parent: the way is another one if it is shared */
+static bool shared(const struct rmc_tree *t, const struct way *w)
+{
+	return t->coupling == RMC_TREE_LATCH && !w->alone;
 }
 
 static int once_down(struct rmc_tree *t, uint64_t key, enum tree_use use, struct path *p,
-		     bool *split)
+		     struct way *w)
 {
-	enum rmc_block_mode mode = mode_of(t, use);
+	enum rmc_block_mode mode = mode_of(t, use, -1, w->alone);
 	unsigned int moves;
 	int err;
 
@@ -131,18 +154,19 @@ static int once_down(struct rmc_tree *t, uint64_t key, enum tree_use use, struct
 		if (err)
 			break;
 		/* a split is not complete; or it is by now, and the parent has changed */
-		if (use == TREE_INSERT && moves && p->parent.h.at) {
-			*split = true;
-			return rmc_tree_post(t, p);
-		}
-		if (use == TREE_INSERT && p->at.d.count == t->capacity) {
-			*split = true;
-			return rmc_tree_split(t, p);
-		}
+		w->again = use == TREE_INSERT &&
+			   ((moves && p->parent.h.at) || p->at.d.count == t->capacity);
+		/* the root is a leaf */
+		w->again |= use != TREE_READ && !p->at.d.level && mode == RMC_BLOCK_LATCH;
+		if (w->again && shared(t, w))
+			return write_alone(t, w, p);
+		if (w->again)
+			return moves && p->parent.h.at ? rmc_tree_post(t, p) : rmc_tree_split(t, p);
 		if (!p->at.d.level) {
 			t->blocks->ops->cancel(t->blocks, &p->parent.h);
 			return 0;
 		}
+		mode = mode_of(t, use, p->at.d.level - 1, w->alone);
 		err = step_down(t, key, mode, p);
 	}
 	tree_drop(t, p);
@@ -151,15 +175,15 @@ static int once_down(struct rmc_tree *t, uint64_t key, enum tree_use use, struct
 
 int rmc_tree_down(struct rmc_tree *t, uint64_t key, enum tree_use use, struct path *p)
 {
+	struct way w = { .alone = false };
 	unsigned int splits;
-	bool split;
 	int err;
 
 	/* each level has to be split once, and completed once, unless others fill it meanwhile */
 	for (splits = 0; splits < 3 * TREE_LEVELS; splits++) {
-		split = false;
-		err = once_down(t, key, use, p, &split);
-		if (err || !split)
+		w.again = false;
+		err = once_down(t, key, use, p, &w);
+		if (err || !w.again)
 			return err;
 	}
 	return RMC_BLOCK_RESTART;
@@ -290,7 +314,7 @@ static int scan(void *tree, void *arg)
 			break;
 		}
 		memset(last + 1, 0, sizeof(*last));
-		err = load(t, last->d.right, 0, mode_of(t, TREE_READ), last + 1);
+		err = load(t, last->d.right, 0, mode_of(t, TREE_READ, 0, false), last + 1);
 		if (err)
 			break;
 		s->leaves++;

@@ -21,6 +21,19 @@
  * status ended a split before the parent was stored, the next insertion that has to move to the
  * right there completes it.
  *
+ * Coupling. RMC_TREE_LINK holds nothing by which it could be sure of the way: it moves to the right
+ * after a split that it has not seen. The other two see none, as a split holds the parent until the
+ * parent names both blocks; they move to the right only where a status has ended one half-way.
+ *
+ *	VERSION		read the parent, read the child, is the parent as it was?
+ *	LATCH		latch the parent, latch the child, unlatch the parent's parent
+ *
+ * With LATCH readers, and writers down to the parent of a leaf, share latches where the accessor
+ * has such; the leaf is entered to write. If a block is full, the writer begins again, and latches
+ * all of its way to write. Latches are taken downwards, and then to the right: of two operations
+ * the one further up waits, so none waits in a circle. Two latches are held on the way, three by a
+ * split.
+ *
  * Blocks never leave the tree, also empty ones, so low and level of a block never change.
  * Operations take effect when they read or store a leaf; scans, when they have read the last one:
  * if the others have not changed meanwhile.
@@ -59,6 +72,7 @@ struct rmc_tree {
 	struct rmc_blocks *blocks;
 	enum rmc_tree_coupling coupling;
 	uint32_t capacity;		/* entries of a block */
+	uint64_t moves;			/* to the right, on the way down */
 };
 
 /* The block at the end of the way so far, and the one above it; the latter may hold nothing */

@@ -138,6 +138,23 @@ static void upgrade_program(struct plan *plan)
 		;
 }
 
+/* The end of a read without a latch, and then its use, and its end, once more */
+static void valid_program(struct plan *plan)
+{
+	const struct step *use = plan->read, *from;
+	struct step *to = plan->valid;
+
+	while (use->op != STEP_USE)
+		use++;
+	for (from = use + 1; from->op != STEP_END && !plan->reads; from++)
+		*to++ = *from;
+	if (to != plan->valid)
+		for (from = use; from->op != STEP_END; from++)
+			*to++ = *from;
+	*to = (struct step){ STEP_END, PART_DATA, 0, 0 };
+	count_groups(plan->valid);
+}
+
 /* A write that begins with the latch of a dead node */
 static void take_program(struct plan *plan)
 {
@@ -184,6 +201,7 @@ int rmc_sync_compile(struct plan *plan, const struct rmc_sync_options *o, const 
 		count_groups(plan->upgrade);
 	}
 	count_groups(plan->read);
+	valid_program(plan);
 	if (o->flags & RMC_SYNC_SPEC && !(found & STEP_SPEC))
 		return refuse(plan->row, "spec: its reads wait for no latch");
 	if (o->flags & RMC_SYNC_COMBINE && !(found & STEP_COMBINE))

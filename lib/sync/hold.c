@@ -3,7 +3,7 @@
 #include "state.h"
 
 /* rmc_sync_take_over(), which has one more argument than others */
-#define SYNC_TAKE		((enum rmc_sync_call)(RMC_SYNC_UPGRADE + 1))
+#define SYNC_TAKE		((enum rmc_sync_call)(RMC_SYNC_VALID + 1))
 
 #define POLLS_PER_SERVE		16	/* polling all peers' messages has a cost */
 
@@ -142,6 +142,12 @@ static int upgradable(const struct rmc_sync *s, const struct entry *e)
 	return check_write(s, e->len);
 }
 
+/* A write's latch, or a reader's, answers; otherwise there are words to be read again. */
+static int validates(const struct rmc_sync *s, const struct entry *e)
+{
+	return e->latched || e->job == JOB_WRITE || s->plan.valid->op != STEP_END;
+}
+
 /* What the latch's word has to be: an odd version is somebody else's, and refused. */
 static uint64_t upgrade_expects(const struct rmc_sync *s, const struct entry *e)
 {
@@ -169,6 +175,9 @@ static const struct step *next_step(struct rmc_sync *s, struct entry *e, enum rm
 	}
 	if (call == RMC_SYNC_COMMIT || ends)
 		return e->at + 1;
+	/* of a latch there is nothing to do but to go on */
+	if (call == RMC_SYNC_VALID)
+		return e->latched || e->job == JOB_WRITE ? e->at : s->plan.valid;
 	return unlatch_only + !e->latched;
 }
 
@@ -184,6 +193,8 @@ static int go_on(struct rmc_sync *s, enum rmc_sync_call call, struct rmc_hold *h
 		err = e->job == JOB_WRITE ? encode(s, e) : -EINVAL;
 	else if (call == RMC_SYNC_UPGRADE)
 		err = upgradable(s, e);
+	else if (call == RMC_SYNC_VALID && !validates(s, e))
+		err = -EOPNOTSUPP;
 	if (err)
 		return err;
 	if (call == RMC_SYNC_UPGRADE && rmc_unlikely(s->unseen))
@@ -191,10 +202,10 @@ static int go_on(struct rmc_sync *s, enum rmc_sync_call call, struct rmc_hold *h
 	e->failures = 0;
 	e->waited = 0;
 	/* neither committed nor upgraded: it is not released if it is torn */
-	if (call != RMC_SYNC_COMMIT && sync_stays(s, e))
+	if (call != RMC_SYNC_COMMIT && call != RMC_SYNC_VALID && sync_stays(s, e))
 		rmc_sync_leave(s, e);
 	if (s->plan.flags & RMC_SYNC_ASYNC && (call == RMC_SYNC_COMMIT || e->latched) &&
-	    call != RMC_SYNC_UPGRADE) {
+	    call != RMC_SYNC_UPGRADE && call != RMC_SYNC_VALID) {
 		e->background = 1;
 		s->background++;
 		h->status = 0;
@@ -215,7 +226,7 @@ int rmc_sync_start(struct rmc_sync *s, enum rmc_sync_call call, uint64_t addr, s
 {
 	if (call == RMC_SYNC_READ || call == RMC_SYNC_WRITE)
 		return begin(s, call, addr, h);
-	return call <= RMC_SYNC_UPGRADE ? go_on(s, call, h) : -EINVAL;
+	return call <= RMC_SYNC_VALID ? go_on(s, call, h) : -EINVAL;
 }
 
 /* --- results --- */
@@ -395,6 +406,11 @@ int rmc_sync_cancel(struct rmc_sync *s, struct rmc_hold *h)
 int rmc_sync_upgrade(struct rmc_sync *s, struct rmc_hold *h)
 {
 	return call_and_wait(s, RMC_SYNC_UPGRADE, 0, h);
+}
+
+int rmc_sync_valid(struct rmc_sync *s, struct rmc_hold *h)
+{
+	return call_and_wait(s, RMC_SYNC_VALID, 0, h);
 }
 
 /* A pool without a slot that is old enough, or was looked at: wait for that. */

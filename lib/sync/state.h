@@ -166,6 +166,7 @@ struct plan {
 	unsigned int flags;		/* RMC_SYNC_* */
 	struct step read[PROGRAM_STEPS], write[PROGRAM_STEPS], upgrade[PROGRAM_STEPS];
 	struct step take[PROGRAM_STEPS];	/* over what a dead node holds */
+	struct step valid[PROGRAM_STEPS];	/* is what was read without a latch still so? END: no answer */
 };
 
 struct rmc_sync {

@@ -450,8 +450,7 @@ static void note_words(struct rmc_sync *s, struct entry *e)
 /* The data is the caller's. */
 static void use(struct rmc_sync *s, struct entry *e)
 {
-	if (e->job != JOB_UPGRADE)
-		s->stats.reads++;
+	s->stats.reads += !e->used;
 	e->used = 1;
 	if (s->relaxed && e->latched)
 		rmc_sync_unlatch(s, e);

@@ -185,8 +185,10 @@ static void dead_recoverers(void)
 #define DEAD_KEYS	32
 
 static const struct setting dead_settings[] = {
-	{ "farm", TABLE, 40 }, { "crc64", TABLE, 40 }, { "farm", RMC_TREE_LINK, 40 },
-	{ "sabre", RMC_TREE_LATCH, 40 }, { "crc64", RMC_TREE_VERSION, 40 }, { "farm", MAP, 40 },
+	{ "farm", TABLE, 40, NULL, 0, 0 }, { "crc64", TABLE, 40, NULL, 0, 0 },
+	{ "farm", RMC_TREE_LINK, 40, NULL, 0, 0 },
+	{ "sabre", RMC_TREE_LATCH, 40, NULL, 0, 0 },
+	{ "crc64", RMC_TREE_VERSION, 40, NULL, 0, 0 }, { "farm", MAP, 40, NULL, 0, 0 },
 };
 
 /* Value of a key, 0: it is absent */

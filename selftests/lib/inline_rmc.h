@@ -13,7 +13,7 @@
 #include <string.h>
 #include <rmc/rmc.h>
 
-#define INLINE_ENTRIES	8
+#define INLINE_ENTRIES	RMC_BLOCKS_ENTRIES
 #define INLINE_LOCKS	64
 #define INLINE_LATE	8	/* operations that are still on their way */
 
@@ -335,11 +335,11 @@ static inline void inline_rmc_init(struct inline_rmc *r, struct inline_fabric *f
 	r->seed = seed * 0x9e3779b97f4a7c15ULL + 1;
 	r->only = -1;
 	r->wq = (struct rmc_wq_entry *)aligned_alloc(64, INLINE_ENTRIES * sizeof(*r->wq));
-	r->cq = (struct rmc_cq_entry *)aligned_alloc(64, 64);
+	r->cq = (struct rmc_cq_entry *)aligned_alloc(64, INLINE_ENTRIES * sizeof(*r->cq));
 	r->flags = (struct rmc_qp_flags *)calloc(1, sizeof(*r->flags));
 	r->operands = (struct rmc_operands *)calloc(INLINE_ENTRIES, sizeof(*r->operands));
 	memset(r->wq, 0, INLINE_ENTRIES * sizeof(*r->wq));
-	memset(r->cq, 0, 64);
+	memset(r->cq, 0, INLINE_ENTRIES * sizeof(*r->cq));
 	r->flags->need_wakeup = 1;
 	rmc_qp_init_raw(&r->qp, r->wq, r->cq, r->flags, r->slot, r->operands, INLINE_ENTRIES);
 	r->qp.wake = inline_wake;

@@ -176,6 +176,8 @@ static int local_upgrade(struct rmc_blocks *a, struct rmc_block_hold *h)
 	int err;
 
 	CHECK(h->at);
+	/* others may share it */
+	CHECK(h->mode != RMC_BLOCK_LATCH);
 	if (h->mode != RMC_BLOCK_READ)
 		return 0;
 	err = local_step(l);

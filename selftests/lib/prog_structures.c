@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * One member of a team whose members read and write one structure, which is in the segments of all:
- * prog_structures SCHEME table|tree|map. Prints "member N: ok ...", or the failed check and fails.
+ * prog_structures SCHEME|SYSTEM table|tree|map [LATCH] [OPTION...] [link|version|latch]: options
+ * and latches as of rmc-sync. Prints "member N: ok ...", or the failed check and fails.
  */
 #include <string.h>
 #include <rmc/rmc.h>
@@ -90,20 +91,52 @@ static void scans(void)
 	CHECK(n == (size_t)team->nodes * own / 2);
 }
 
+static enum rmc_tree_coupling coupling = RMC_TREE_LINK;
+
+static void parse(int argc, char **argv, struct rmc_blocks_options *o)
+{
+	const struct rmc_sync_system *system = argc > 1 ? rmc_sync_system_find(argv[1]) : NULL;
+	int i;
+
+	o->scheme = rmc_sync_find(argc > 1 ? argv[1] : "");
+	if (system)
+		rmc_blocks_use(o, system);
+	if (!o->scheme)
+		exit(2);
+	for (i = 3; i < argc; i++) {
+		if (!strcmp(argv[i], "spec"))
+			o->sync |= RMC_SYNC_SPEC;
+		else if (!strcmp(argv[i], "combine"))
+			o->sync |= RMC_SYNC_COMBINE;
+		else if (!strcmp(argv[i], "async"))
+			o->sync |= RMC_SYNC_ASYNC;
+		else if (!strcmp(argv[i], "write-unlatch"))
+			o->sync |= RMC_SYNC_WRITE_UNLATCH;
+		else if (!strcmp(argv[i], "link"))
+			coupling = RMC_TREE_LINK;
+		else if (!strcmp(argv[i], "version"))
+			coupling = RMC_TREE_VERSION;
+		else if (!strcmp(argv[i], "latch"))
+			coupling = RMC_TREE_LATCH;
+		else
+			o->latch = argv[i];
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[2] : "", *n = getenv("RMC_NODES");
 	struct rmc_team_options t = { .numa_node = -1, .flags = RMC_TEAM_OBJECTS };
 	struct rmc_blocks_options o = {
-		.scheme = rmc_scheme_find(argc > 1 ? argv[1] : ""), .capacity = 2000,
+		.capacity = 2000,
 		.nodes = n ? (unsigned int)atoi(n) : 1, .client = 1,
 	};
 	struct rmc_blocks_stats s;
 	struct rmc_blocks *blocks;
+	struct rmc_qp *qp;
 	unsigned int mine;
 
-	if (!o.scheme)
-		return 2;
+	parse(argc, argv, &o);
 	o.bytes = !strcmp(what, "tree") ? rmc_blocks_fit(o.scheme, 512) : RMC_TABLE_BYTES;
 	o.fixed = !strcmp(what, "table") ? 64 : 1;
 	o.structure = !strcmp(what, "table") ? RMC_BLOCKS_TABLE :
@@ -118,13 +151,15 @@ int main(int argc, char **argv)
 	o.nid = rmc_team_nid(team, team->self);
 	OK(rmc_blocks_format(&o, team->seg));
 	OK(rmc_team_barrier(team));
-	blocks = rmc_blocks_open(team->qp, &o);
+	qp = rmc_qp_create_with(team->ctx, RMC_BLOCKS_ENTRIES, o.sync ? RMC_QP_ORDERED : 0);
+	CHECK(qp);
+	blocks = rmc_blocks_open(qp, &o);
 	if (!blocks) {
 		printf("member %d: %s\n", team->self, rmc_errmsg());
 		return 1;
 	}
 	table = !strcmp(what, "table") ? rmc_table_open(blocks, 0) : NULL;
-	tree = !strcmp(what, "tree") ? rmc_tree_open(blocks, RMC_TREE_LINK) : NULL;
+	tree = !strcmp(what, "tree") ? rmc_tree_open(blocks, coupling) : NULL;
 	map = !strcmp(what, "map") ? rmc_map_open(blocks) : NULL;
 	CHECK(table || tree || map);
 	if (map) {
@@ -141,6 +176,7 @@ int main(int argc, char **argv)
 	rmc_tree_close(tree);
 	rmc_map_close(map);
 	rmc_blocks_close(blocks);
+	rmc_qp_destroy(qp);
 	OK(rmc_team_barrier(team));
 	printf("member %d: ok, %u of %u keys, %llu reads, %llu torn, %llu locked\n", team->self,
 	       mine, shared, (unsigned long long)s.reads, (unsigned long long)s.torn,

@@ -8,6 +8,7 @@
  */
 #include <rmc/ds.h>
 #include "../../lib/blocks/state.h"
+#include "../../lib/ds/tree.h"
 #include "../../lib/check/check.h"
 #include "../tap.h"
 #include "../../tools/sim/fiber.h"
@@ -40,11 +41,25 @@ int __wrap_sched_yield(void)
 	return 0;
 }
 
+/* In the place of the C library's: each run is the same */
+ssize_t getrandom(void *to, size_t len, unsigned int flags)
+{
+	static uint64_t n;
+	uint64_t v = __atomic_add_fetch(&n, 0x9e3779b97f4a7c15ULL, __ATOMIC_RELAXED);
+
+	(void)flags;
+	memset(to, 0, len);
+	memcpy(to, &v, len < sizeof(v) ? len : sizeof(v));
+	return (ssize_t)len;
+}
+
 static const char * const schemes[] = { "farm", "crc64", "sabre" };
 
 static struct inline_fabric fabric;
 static struct rmc_blocks_options options;
-static uint32_t area_flags;	/* of areas to come */
+static uint32_t area_flags;	/* of areas to come, as the following */
+static const char *area_latch;
+static uint32_t area_sync, area_pad;
 
 /* One client */
 struct client {
@@ -60,8 +75,9 @@ static void areas_of(uint32_t structure, const char *scheme, size_t bytes, uint6
 	size_t len;
 
 	options = (struct rmc_blocks_options){
-		.scheme = rmc_scheme_find(scheme), .offset = AT, .capacity = capacity,
+		.scheme = rmc_sync_find(scheme), .offset = AT, .capacity = capacity,
 		.fixed = fixed, .bytes = bytes, .structure = structure, .flags = area_flags, .nodes = nodes, .nid = 3,
+		.latch = area_latch, .sync = area_sync, .pad = area_pad,
 		.grace_us = GRACE_US,
 		.chunk = 4, .wait_us = WAIT_US, .backoff_ns = 200, .backoff_max_ns = 20000,
 	};
@@ -369,6 +385,7 @@ static void refused(void)
 
 #include "blocks_histories.h"
 #include "blocks_dead.h"
+#include "blocks_sync.h"
 
 int main(void)
 {
@@ -402,6 +419,15 @@ int main(void)
 		{ "histories of clients are linearizable", histories },
 		{ "with lost operations as well", lossy_histories },
 		{ "with a node that is down now and then", flaky_histories },
+		{ "a block with each latch and scheme", sync_block },
+		{ "rows, latches and options that do not suit blocks", sync_refused },
+		{ "round trips with latches that are shared, and without", sync_trips },
+		{ "latches whose release is lost each time", sync_lost_latches },
+		{ "histories with each latch and scheme are linearizable", sync_histories },
+		{ "the same, with lost operations", sync_lossy_histories },
+		{ "the same, with a node that is down now and then", sync_flaky_histories },
+		{ "a client dies at each step, with each latch", sync_dead_operations },
+		{ "a client that is dead, or is believed to be", sync_dead_holder },
 	};
 
 	return tap_run(tests, (int)ARRAY_SIZE(tests));

@@ -5,6 +5,7 @@
  * one runs within each call of the other.
  */
 #include "structure_test.h"
+#include "../../lib/ds/tree.h"
 
 #define TABLE(title, fixed_, flags)	{ .name = title, .bytes = RMC_TABLE_BYTES, \
 	.areas = (flags) ? RMC_BLOCKS_TABLE_DIRECT : RMC_BLOCKS_TABLE, .fixed = fixed_, \
@@ -394,6 +395,11 @@ static void run_within(const struct structure *s, unsigned int state, unsigned i
 			for (k = 0; k < inners; k++)
 				meets[inner_result[k] == -EAGAIN]++;
 		}
+	}
+	/* coupling sees no split: nothing was left half split */
+	if (s->ordered && s->argument != RMC_TREE_LINK) {
+		CHECK_EQ(((struct rmc_tree *)first)->moves, 0);
+		CHECK_EQ(((struct rmc_tree *)second)->moves, 0);
 	}
 	local_memory_free(&kept);
 	end();

@@ -289,8 +289,17 @@ static void between(void)
 			CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
 			CHECK_EQ(rmc_sync_end(s, &h), 0);
 			CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
+			/* asked before the end: as often as one likes, and the end is one as before */
+			CHECK_EQ(rmc_sync_valid(s, &h), 0);
+			CHECK_EQ(rmc_sync_valid(s, &h), 0);
+			CHECK(h.data && !h.status);
 			rmc_scheme_write(layout, (struct rmc_object *)w.segment, data, LEN, NULL);
 			CHECK_EQ(rmc_sync_end(s, &h), RMC_SCHEME_TORN);
+			CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
+			CHECK_EQ(rmc_sync_valid(s, &h), 0);
+			rmc_scheme_write(layout, (struct rmc_object *)w.segment, data, LEN, NULL);
+			CHECK_EQ(rmc_sync_valid(s, &h), RMC_SCHEME_TORN);
+			CHECK_EQ(rmc_sync_valid(s, &h), -EINVAL);
 			CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
 			CHECK_EQ(rmc_sync_upgrade(s, &h), 0);
 			fill((uint8_t *)h.data, LEN, 3);
@@ -325,7 +334,14 @@ static void upgrades(void)
 			o.max = LEN;
 			s = rmc_sync_open(&w.qp, &o);
 			CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
+			/* the latch is the answer */
+			if (i < 2) {
+				CHECK_EQ(rmc_sync_valid(s, &h), 0);
+				CHECK(i || word_at(&w, 0) == 1);
+			}
+			CHECK_EQ(rmc_sync_valid(s, &h), i < 4 ? 0 : -EOPNOTSUPP);
 			CHECK_EQ(rmc_sync_upgrade(s, &h), 0);
+			CHECK_EQ(rmc_sync_valid(s, &h), 0);
 			CHECK_EQ(rmc_sync_upgrade(s, &h), -EINVAL);
 			fill((uint8_t *)h.data, LEN, 4);
 			CHECK_EQ(rmc_sync_commit(s, &h), 0);

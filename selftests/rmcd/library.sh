@@ -72,9 +72,21 @@ expect "whoever asks for an object that changes its length all the time has an e
 
 # --- structures that all members write ---
 
-for s in "farm table" "sabre tree" "crc64 map"; do
-	expect "structures, $s, 3 nodes" 0 "member 2: ok" nodes 3 "$A/prog_structures.asan" $s
-done
+while read -r row; do
+	# shellcheck disable=SC2086 # options
+	expect "structures, $row, 3 nodes" 0 "member 2: ok" nodes 3 "$A/prog_structures.asan" $row
+done << 'END'
+farm table
+sabre tree
+crc64 map
+rw tree latch
+rw table detached async
+excl tree latch
+farm tree excl version
+nam-db++ tree latch
+opt-db-farm tree version
+opt-db-versioning table
+END
 
 # --- objects that all members read and write; what needs order has ordered queue pairs ---
 

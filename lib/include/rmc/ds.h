@@ -9,9 +9,10 @@
  *	t = rmc_table_open(blocks, 0)			the same structure everywhere
  *	rmc_table_put(t, key, value)
  *
- * An area of each segment holds blocks of one length. A structure uses all blocks of its areas. A
- * read of a block is one remote read, or SABRe; a write is one read, a compare-and-swap that takes
- * the block's latch, a write, and a compare-and-swap that releases it.
+ * An area of each segment holds blocks of one length. A structure uses all blocks of its areas.
+ * Unless the options name a latch or a scheme of <rmc/sync.h>, a read of a block is one remote
+ * read, or SABRe; a write is one read, a compare-and-swap that takes the block's latch, a write, and
+ * a compare-and-swap that releases it.
  *
  * Each operation that returns 0, -ENOENT or -EEXIST takes effect at one instant between its call
  * and its return: histories of operations are linearizable. One that returns a status has taken
@@ -27,7 +28,8 @@
  *				others write them, or have lost an operation on one; or a client
  *				died with a latch (see rmc_blocks_recover()), or links are
  *				damaged, which lasts. Nothing has changed.
- *	-EPROTO, -ELOOP		the blocks are not those of this structure, or were damaged
+ *	-EPROTO, -ELOOP		the blocks are not those of this structure, or were damaged; or,
+ *				with <rmc/sync.h>, this client was taken for dead meanwhile
  *	-ESTALE			an owner has formatted its area again: open the blocks again
  *	-EINVAL			key RMC_TREE_KEY_NONE, an empty range
  *	enum rmc_status		an operation failed: a change may have taken effect, or does later
@@ -43,6 +45,7 @@
 #include <rmc/abi.h>
 #include <rmc/qp.h>
 #include <rmc/scheme.h>
+#include <rmc/sync.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -72,9 +75,12 @@ enum rmc_blocks_structure {
 
 /* The first ten: the same for all who use the areas */
 struct rmc_blocks_options {
-	/* NULL: "farm"; or "crc64"; or "sabre", in segments whose mode is not RMC_SABRE_LOCKED */
+	/*
+	 * NULL: "farm"; or "crc64"; or "sabre", in segments whose mode is not RMC_SABRE_LOCKED. Or
+	 * one of rmc_sync_find(): see sync below
+	 */
 	const struct rmc_scheme *scheme;
-	const char *latch;		/* of blocks; NULL: their version, others are refused */
+	const char *latch;		/* of rmc_sync_latch_name(); NULL: the scheme's own */
 	uint64_t offset;		/* of the area in each segment, in bytes; whole lines */
 	uint64_t capacity;		/* blocks in each area, RMC_BLOCKS_MAX at most */
 	uint64_t fixed;			/* of these: buckets of a table; others, 0: 1 */
@@ -100,10 +106,30 @@ struct rmc_blocks_options {
 	uint32_t grace_us;
 	uint32_t chunk;			/* blocks that are taken from an area at a time; 0: 64 */
 	void *memory;			/* registered, aligned to words; NULL: allocate */
+	/*
+	 * RMC_SYNC_*. A scheme or a latch other than those above, or one of these, means that
+	 * blocks are objects of <rmc/sync.h>: Documentation/structures.rst. Numbers of clients are
+	 * below 240 then; the queue pair has RMC_BLOCKS_ENTRIES, in order where that asks for it.
+	 */
+	uint32_t sync;
+	uint32_t pad;			/* lines between two blocks; the same for all */
 };
 
 #define RMC_BLOCKS_OPTIONS_SIZE_VER1	104
 RMC_ABI_SIZE_VER0(rmc_blocks_options, memory, RMC_BLOCKS_OPTIONS_SIZE_VER1);
+
+/* Of a queue pair, for schemes and latches of <rmc/sync.h> */
+#define RMC_BLOCKS_ENTRIES	64
+
+/* One of the systems of R25: scheme, latch, pad, and sync, where RMC_SYNC_TRUST_ORDER stays */
+RMC_INLINE void rmc_blocks_use(struct rmc_blocks_options *options,
+			       const struct rmc_sync_system *system)
+{
+	options->scheme = rmc_sync_find(system->scheme);
+	options->latch = rmc_sync_latch_name(system->latch);
+	options->sync = system->flags | (options->sync & RMC_SYNC_TRUST_ORDER);
+	options->pad = system->pad;
+}
 
 /* Counts since it was opened. The first five are remote operations that were waited for. */
 struct rmc_blocks_stats {
@@ -166,8 +192,11 @@ int rmc_blocks_settle(struct rmc_blocks *blocks);
  * are whole. Its operations have taken effect, or never do. Reads the word of each block that was
  * ever in use. Any client may call it, several at once, and again after a status. 0: none is left;
  * -EUCLEAN: some are, of blocks of several lines that are half written, or with "sabre" may be: only
- * without RMC_BLOCKS_REDO; -EINVAL: no such number. Nobody may have the number meanwhile. A client
- * that is alive after all may write over what others have written since: see that it is not.
+ * without RMC_BLOCKS_REDO; -EINVAL: no such number. With the latches of <rmc/sync.h> all clients of
+ * a node die together (client 0), and on the caller's node it is its own number's earlier life
+ * (others: -EOPNOTSUPP); nid -1: readers of "rw", none of which is left. Nobody may have the number
+ * meanwhile. A client that is alive after all may write over what others have written since: see
+ * that it is not.
  */
 int rmc_blocks_recover(struct rmc_blocks *blocks, int nid, unsigned int client);
 
@@ -219,7 +248,11 @@ int rmc_table_delete(struct rmc_table *t, uint64_t key);
 enum rmc_tree_coupling {
 	RMC_TREE_LINK,		/* blocks name their range and their right neighbour (B-link) */
 	RMC_TREE_VERSION,	/* a block is read again when the next one has been read */
-	RMC_TREE_LATCH,		/* its latch is held until then, by readers as well */
+	/*
+	 * its latch is held until then, by readers as well: they, and writers above a leaf, share
+	 * it where blocks have latches that are shared ("rw")
+	 */
+	RMC_TREE_LATCH,
 };
 
 struct rmc_pair {

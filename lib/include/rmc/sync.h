@@ -279,6 +279,14 @@ int rmc_sync_cancel(struct rmc_sync *s, struct rmc_hold *h);
 int rmc_sync_upgrade(struct rmc_sync *s, struct rmc_hold *h);
 
 /*
+ * Asks whether the object has still not changed, and nobody writes it: 0, and the hold goes on, as
+ * often as it is asked. So one object is known to be as it was read when another one has been read,
+ * which lock coupling needs. A latch that is held is an answer without an operation. RMC_SCHEME_TORN:
+ * it has changed; or a status: the hold has ended. -EOPNOTSUPP: the scheme has no validation.
+ */
+int rmc_sync_valid(struct rmc_sync *s, struct rmc_hold *h);
+
+/*
  * Waits for all that no call waits for. 0, or the status of the first commit that has failed
  * since the last call of this function.
  */
@@ -291,7 +299,7 @@ int rmc_sync_drain(struct rmc_sync *s);
  */
 enum rmc_sync_call {
 	RMC_SYNC_READ, RMC_SYNC_WRITE, RMC_SYNC_END, RMC_SYNC_COMMIT, RMC_SYNC_CANCEL,
-	RMC_SYNC_UPGRADE,
+	RMC_SYNC_UPGRADE, RMC_SYNC_VALID,
 };
 
 int rmc_sync_start(struct rmc_sync *s, enum rmc_sync_call call, uint64_t addr,
