@@ -192,6 +192,27 @@ static void sync_refused(void)
 	tap_where = NULL;
 }
 
+/* Each of R25's systems suits blocks, as it is */
+static void sync_systems(void)
+{
+	const struct rmc_sync_system *s;
+	struct rmc_blocks_options o;
+	unsigned int i;
+
+	for (i = 0; (s = rmc_sync_system_number(i)); i++) {
+		o = (struct rmc_blocks_options){ .capacity = 10, .bytes = 1000, .sync = ORDER };
+		rmc_blocks_use(&o, s);
+		tap_where = s->name;
+		CHECK(o.scheme == rmc_sync_find(s->scheme));
+		CHECK(!strcmp(o.latch, rmc_sync_latch_name(s->latch)));
+		CHECK_EQ(o.sync, s->flags | ORDER);
+		CHECK_EQ(o.pad, s->pad);
+		CHECK(rmc_blocks_bytes(&o));
+	}
+	CHECK(i >= 5);
+	tap_where = NULL;
+}
+
 /* --- round trips --- */
 
 /* Operations on blocks of a lookup, an update and a split, by opcode */

@@ -420,6 +420,7 @@ int main(void)
 		{ "with lost operations as well", lossy_histories },
 		{ "with a node that is down now and then", flaky_histories },
 		{ "a block with each latch and scheme", sync_block },
+		{ "systems, by name", sync_systems },
 		{ "rows, latches and options that do not suit blocks", sync_refused },
 		{ "round trips with latches that are shared, and without", sync_trips },
 		{ "latches whose release is lost each time", sync_lost_latches },
