@@ -532,3 +532,24 @@ int rmc_tx_delete(struct rmc_tx *t, struct rmc_tx_addr record)
 	a->written = 1;
 	return 0;
 }
+
+/* --- symbols without a size: structs of version 1.1, which was their first --- */
+
+size_t tx_bytes_ver1(int nodes, const struct rmc_tx_options *options) RMC_VER0(rmc_tx_bytes);
+size_t tx_bytes_ver1(int nodes, const struct rmc_tx_options *options)
+{
+	return rmc_tx_bytes_sized(nodes, options, RMC_TX_OPTIONS_SIZE_VER1);
+}
+
+struct rmc_tx_db *tx_open_ver1(struct rmc_team *team, const struct rmc_tx_options *options)
+	RMC_VER0(rmc_tx_open);
+struct rmc_tx_db *tx_open_ver1(struct rmc_team *team, const struct rmc_tx_options *options)
+{
+	return rmc_tx_open_sized(team, options, RMC_TX_OPTIONS_SIZE_VER1);
+}
+
+void tx_stats_ver1(const struct rmc_tx_db *db, struct rmc_tx_stats *stats) RMC_VER0(rmc_tx_stats);
+void tx_stats_ver1(const struct rmc_tx_db *db, struct rmc_tx_stats *stats)
+{
+	rmc_tx_stats_sized(db, stats, RMC_TX_STATS_SIZE_VER1);
+}
