@@ -159,6 +159,7 @@ struct remote {
 	/* sync.c: */
 	struct rmc_sync *sync;		/* NULL: the latch is the version */
 	bool latched_reads;		/* readers hold a latch */
+	bool left_torn;			/* this client has a latch of a block half written */
 	bool late;			/* a read may be a mixture until it is validated */
 	struct rmc_hold hold[BLOCK_BUFFERS];
 	uint64_t pending;		/* block whose commit is not known to have ended; 0: none */

@@ -188,8 +188,10 @@ static void doubt(struct remote *r, uint64_t at, const uint8_t *image, int statu
 
 	r->stats.stuck++;
 	/* seldom, and nobody remembers it then: the latch stays */
-	if (i < 0 || i >= BLOCK_BUFFERS || r->doubts == BLOCK_DOUBTS)
+	if (i < 0 || i >= BLOCK_BUFFERS || r->doubts == BLOCK_DOUBTS) {
+		r->left_torn |= !!image;
 		return;
+	}
 	r->used |= 1U << i;
 	r->held[i] = 0;
 	if (image)
@@ -272,7 +274,7 @@ void rmc_remote_sync_let(struct remote *r, bool wait)
 	}
 	r->lets = 0;
 	for (i = 0; i < n; i++) {
-		if (rmc_remote_doubt_of(r, r->let[i]))
+		if (rmc_remote_doubt_of(r, r->let[i]) || r->left_torn)
 			continue;
 		err = take_back(r, r->let[i], NULL);
 		if (err && err != -ENOENT && err != -EBUSY && err != RMC_SCHEME_TORN)
@@ -468,7 +470,7 @@ bool rmc_remote_sync_reclaim(struct remote *r, uint64_t at)
 	struct rmc_sync_stats st;
 
 	rmc_sync_stats(r->sync, &st);
-	if (!d && (r->stats.damaged || !(st.quarantined + st.unlocks_lost)))
+	if (!d && (r->left_torn || !(st.quarantined + st.unlocks_lost)))
 		return false;
 	rmc_remote_quiet(r);
 	return d ? try_doubt(r, d) : !take_back(r, at, NULL);
@@ -493,6 +495,7 @@ int rmc_remote_sync_recover(struct remote *r, int nid, uint64_t at)
 	/* readers of rw leave what they have read */
 	if (nid >= 0 && !is_whole(r, &s)) {
 		r->stats.damaged++;
+		r->left_torn = true;
 		rmc_sync_cancel(r->sync, &s);
 		return -EUCLEAN;
 	}
