@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The testbed of the fuzz targets, and events in it besides packets. */
 #include "fuzz.h"
+#include "kmod/core/switched.h"
+
+#define TUPLE	64U	/* bytes; tuples are in the first half of the segment, and behind it */
+#define WORDS	64U	/* ... words of a switch */
 
 void (*rmc_between_passes)(void);
 u32 rmc_no_memory;
@@ -161,6 +165,95 @@ static void set_stopped(struct fuzz *b, u32 nid, u32 how)
 	}
 }
 
+/* ---- switch ---- */
+
+static void add_range(struct rmc_node *unit, u64 begin, u32 bytes, u32 count, bool words)
+{
+	struct rmc_switch_range r = {
+		.ctx_id = CTX, .begin = begin, .stride = bytes, .bytes = bytes, .count = count,
+		.words = words,
+	};
+
+	MUST(!rmc_switch_check(unit->fabric, &r));
+	r.slot = rmc_os_zalloc(count * sizeof(*r.slot));
+	if (r.slot && !rmc_switched_add(unit, &r))
+		rmc_switched_promote(unit, CTX, begin, count);
+	else
+		rmc_os_free(r.slot);
+}
+
+static void switch_on(struct rmc_node *unit)
+{
+	struct rmc_switch *sw = rmc_switch_create(unit->fabric, unit->ep, 128,
+						  unit->links.switch_epoch + 1,
+						  unit->links.switch_epochs);
+
+	rmc_filters = 1;
+	if (!sw)
+		return;
+	rmc_switched_install(unit, sw);
+	add_range(unit, 0, TUPLE, SEG / 2 / TUPLE, false);
+	add_range(unit, SEG / 2, 8, WORDS, true);
+}
+
+static void switch_off(struct rmc_node *unit)
+{
+	struct rmc_switch *sw;
+
+	if (!unit->links.sw)
+		return;
+	rmc_switch_crash(unit->links.sw);
+	MUST(!rmc_switched_take_away(unit, &sw));
+	rmc_switch_destroy(sw);
+}
+
+static void switch_command(struct rmc_node *unit, u32 how)
+{
+	struct rmc_switch_memory m = rmc_switched_memory(unit);
+	struct rmc_switch_unlatch u = { .nid = how >> 3 & 1 ? 1 : 2, .connected = how & 16 };
+	u64 at = how & 32 ? SEG / 2 : (how >> 3 & 7) * TUPLE;
+	u32 some = how & 64 ? 32 : 2, done;
+
+	switch (how & 7) {
+	case 0:
+		rmc_switch_demote(unit->links.sw, CTX, at, some, &done, &m);
+		break;
+	case 1:
+		rmc_switched_promote(unit, CTX, at, some);
+		break;
+	case 2:
+		rmc_switch_crash(unit->links.sw);
+		break;
+	case 3:
+	case 4:
+		rmc_switch_recover(unit->links.sw, &m);
+		break;
+	case 5:
+		rmc_switched_unlatch(unit, &u, 0);
+		break;
+	case 6:
+		rmc_switch_keep(unit->links.sw);
+		break;
+	case 7:
+		switch_off(unit);
+		break;
+	}
+}
+
+void fuzz_switch(struct fuzz *b, u32 how)
+{
+	u32 u;
+
+	for (u = 0; u < b->w.opts.units; u++) {
+		struct rmc_node *unit = b->w.node[0]->unit[u];
+
+		if (unit->links.sw)
+			switch_command(unit, how);
+		else
+			switch_on(unit);
+	}
+}
+
 /* ---- memory ---- */
 
 static void withdraw(struct fuzz *b, u32 nid, bool gone)
@@ -302,6 +395,12 @@ void fuzz_chaos(struct fuzz *b, struct input *in)
 	case 13:
 		rmc_event_arm(&b->seg_mem->notified, b->seg_mem->notified.count - (what >> 7));
 		break;
+	case 14:
+		if (b->switched)
+			fuzz_switch(b, take(in, 1));
+		else
+			pass(b, 1 + (what >> 4), 1, 2);
+		break;
 	}
 }
 
@@ -311,6 +410,8 @@ void fuzz_calm(struct fuzz *b)
 
 	stores = 0;
 	rmc_no_memory = 0;
+	for (i = 0; i < b->w.opts.units; i++)
+		switch_off(b->w.node[0]->unit[i]);
 	set_model(b, 0);
 	for (i = 0; i < NODES; i++) {
 		set_stopped(b, i, 0);

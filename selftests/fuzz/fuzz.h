@@ -27,6 +27,7 @@ struct fuzz {
 	bool hostile;		/* nodes 1 and 2 are frozen; the input acts for them */
 	bool withdrawn;		/* node 0 has no segment */
 	bool replies_optional;	/* peers may have gone */
+	bool switched;		/* events may put a switch before node 0 */
 };
 
 void fuzz_init(struct fuzz *b, struct input *in, bool hostile);
@@ -34,6 +35,11 @@ void fuzz_fini(struct fuzz *b);
 
 /* Another event: time passes, memory changes, faults begin and end. */
 void fuzz_chaos(struct fuzz *b, struct input *in);
+/*
+ * A command for the switch before node 0: it is put there with tuples, serves more or less of them,
+ * crashes, recovers, or is taken away.
+ */
+void fuzz_switch(struct fuzz *b, u32 how);
 /* End all of that, and let enough time pass for what is in flight. */
 void fuzz_calm(struct fuzz *b);
 

@@ -2,7 +2,7 @@
 /*
  * Any request of peers: one reply each, and no write outside the segment, I-1, I-5. Nodes 1 and
  * 2 are frozen, and the input fills their rings. With several units, each of the two sends to
- * another unit of node 0.
+ * another unit of node 0. An input that ends with 'S' begins with a switch before node 0.
  */
 #include "fuzz.h"
 #include "selftests/harness/client.h"
@@ -36,6 +36,24 @@ static void send(struct peer *p, u64 word0, u64 word1)
 	p->sent++;
 }
 
+/* What a switch serves, of one of four clients: a tuple, its word, or a word of the switch */
+static void to_switch(struct peer *p, u32 how, u32 op, u32 off)
+{
+	static const u8 ops[] = {
+		RMC_OP_READ, RMC_OP_WRITE, RMC_OP_CAS, RMC_OP_READ, RMC_OP_WRITE_ONCE, RMC_OP_FAA,
+	};
+	u32 len = op & 0x40 ? 8 : 64;
+	u64 word0;
+
+	op = ops[op % ARRAY_SIZE(ops)];
+	if (op == RMC_OP_CAS || op == RMC_OP_FAA)
+		len = 8;
+	/* the words begin in the middle */
+	off = off & 0x8000 ? SEG / 2 + off % 64 * 8 : off % 8 * 64;
+	word0 = rmc_req_word0(op, CTX, how, p->sent);
+	send(p, word0, rmc_req_word1(off, len, true) | (u64)(how >> 5 & 3) << RMC_REQ_GROUP_SHIFT);
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct input in = { data, size };
@@ -46,6 +64,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	fuzz_init(&b, &in, true);
 	f = &b.w.fabric[0];
+	b.switched = size && data[size - 1] == 'S';
+	if (b.switched)
+		fuzz_switch(&b, 0);
 	for (i = 0; i < 2; i++)
 		client_init_at(&peer[i].c, &b.w, fuzz_endpoint(&b, 1 + i, i),
 			       fuzz_endpoint(&b, 0, i));
@@ -65,6 +86,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		case 2:
 			/* likely to pass validation */
 			op = take(&in, 1), off = take(&in, 2), len = take(&in, 2);
+			if (b.switched) {
+				to_switch(p, how, op, off);
+				break;
+			}
 			word0 = rmc_req_word0(op % 12 | (op & 0x80), how & 0x80 ? op : CTX, how, p->sent);
 			off = op & 0x40 ? off % SEG & ~7U : off % (SEG + 64);
 			len = op & 0x20 ? 8 : len % (f->mtu + 64);
