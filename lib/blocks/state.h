@@ -82,7 +82,8 @@ struct area {
 	/* second line: of accessors with other latches */
 	char latch[16];
 	uint64_t epoch;		/* another one each time it is formatted */
-	uint64_t zero[5];
+	uint64_t pad;
+	uint64_t zero[4];
 };
 
 _Static_assert(sizeof(struct area) == 2 * RMC_CACHE_LINE, "two lines");

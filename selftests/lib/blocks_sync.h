@@ -175,6 +175,9 @@ static void sync_refused(void)
 	o.latch = "detached";
 	CHECK(!rmc_blocks_open(&a.rmc.qp, &o) && errno == EPROTO);
 	o = options;
+	o.pad = 1;
+	CHECK(!rmc_blocks_open(&a.rmc.qp, &o) && errno == EPROTO);
+	o = options;
 	o.sync = RMC_SYNC_SPEC;
 	CHECK(!rmc_blocks_open(&a.rmc.qp, &o) && errno == EOPNOTSUPP);
 	o = options;
