@@ -331,7 +331,7 @@ static void sync_lost_latch(const struct setting *s)
 	struct rmc_block_hold x = { 0 }, y = { 0 }, g = { 0 };
 	const struct rmc_block_ops *ops;
 	struct client a, b;
-	uint64_t at[2];
+	uint64_t at[2], began;
 	int err;
 
 	sync_areas(s, 1000, 2, 10);
@@ -371,6 +371,9 @@ static void sync_lost_latch(const struct setting *s)
 	fabric.status[0] = RMC_S_NODE_DOWN;
 	CHECK_EQ(ops->begin(a.blocks, 0), 0);
 	CHECK_EQ(stats_of(&a).stuck, 2);
+	began = virtual_ns;
+	CHECK_EQ(ops->end(a.blocks, 0), 0);
+	CHECK(virtual_ns - began < WAIT_US * 1000ULL / 4);
 	fabric.status[0] = 0;
 	CHECK_EQ(ops->end(a.blocks, 0), 0);
 	CHECK_EQ(stats_of(&a).stuck, 0);
