@@ -77,6 +77,7 @@ static int remote_begin(struct rmc_blocks *blocks, unsigned int restarts)
 		r->refill = r->refilled = false;
 		r->refill_status = 0;
 		r->commit_status = 0;
+		r->told = false;
 	}
 	if (r->sync)
 		rmc_remote_sync_let(r, false);
@@ -330,6 +331,13 @@ void rmc_remote_cancel(struct remote *r, struct rmc_block_hold *h)
 	rmc_remote_leave(r, h, h->fresh);
 }
 
+static int remote_stored(struct rmc_blocks *blocks)
+{
+	struct remote *r = remote_of(blocks);
+
+	return r->sync ? rmc_remote_sync_stored(r) : 0;
+}
+
 static void remote_cancel(struct rmc_blocks *blocks, struct rmc_block_hold *h)
 {
 	rmc_remote_cancel(remote_of(blocks), h);
@@ -357,6 +365,7 @@ const struct rmc_block_ops rmc_remote_ops = {
 	.valid	= remote_valid,
 	.upgrade = remote_upgrade,
 	.leave	= remote_leave,
+	.stored	= remote_stored,
 	.cancel	= remote_cancel,
 	.alloc	= rmc_remote_alloc,
 	.retire	= rmc_remote_retire,

@@ -165,6 +165,7 @@ static struct area area_of(const struct rmc_blocks_options *o, const struct shap
 		.nodes = o->nodes,
 		.structure = o->structure,
 		.flags = o->flags,
+		.pad = o->pad,
 	};
 
 	strncpy(a.latch, s->latch, sizeof(a.latch) - 1);

@@ -204,9 +204,10 @@ bool rmc_remote_settle_block(struct remote *r, uint64_t at)
 }
 
 /* Is it worth waiting for? */
-static bool may_end_soon(const struct doubt *d)
+bool rmc_remote_ends_soon(const struct doubt *d)
 {
-	return !d->status || d->status == RMC_S_TIMEOUT || d->status == RMC_S_BUSY;
+	return !d->status || d->status == RMC_S_TIMEOUT || d->status == RMC_S_BUSY ||
+	       d->status == RMC_SCHEME_LOCKED;
 }
 
 /*
@@ -226,7 +227,7 @@ bool rmc_remote_settle(struct remote *r, bool wait)
 		more = false;
 		for (i = 0; i < r->doubts; )
 			if (!try_doubt(r, &r->doubt[i])) {
-				more |= may_end_soon(&r->doubt[i]) &&
+				more |= rmc_remote_ends_soon(&r->doubt[i]) &&
 					(!late || !r->doubt[i].status);
 				i++;
 			}

@@ -82,7 +82,8 @@ struct area {
 	/* second line: of accessors with other latches */
 	char latch[16];
 	uint64_t epoch;		/* another one each time it is formatted */
-	uint64_t zero[5];
+	uint64_t pad;
+	uint64_t zero[4];
 };
 
 _Static_assert(sizeof(struct area) == 2 * RMC_CACHE_LINE, "two lines");
@@ -159,7 +160,8 @@ struct remote {
 	/* sync.c: */
 	struct rmc_sync *sync;		/* NULL: the latch is the version */
 	bool latched_reads;		/* readers hold a latch */
-	bool left_torn;			/* this client has a latch of a block half written */
+	bool left_torn;			/* it may have a latch of a block half written */
+	bool told;			/* the structure knows commit_status */
 	bool late;			/* a read may be a mixture until it is validated */
 	struct rmc_hold hold[BLOCK_BUFFERS];
 	uint64_t pending;		/* block whose commit is not known to have ended; 0: none */
@@ -243,6 +245,7 @@ int rmc_remote_take_latch(struct remote *r, struct rmc_block_hold *h);
 int rmc_remote_finish(struct remote *r, struct rmc_block_hold *h, bool unused);
 void rmc_remote_doubt(struct remote *r, const struct doubt *d);
 struct doubt *rmc_remote_doubt_of(struct remote *r, uint64_t at);
+bool rmc_remote_ends_soon(const struct doubt *d);
 bool rmc_remote_settle(struct remote *r, bool wait);
 bool rmc_remote_settle_now(struct remote *r);
 bool rmc_remote_settle_block(struct remote *r, uint64_t at);
@@ -257,6 +260,7 @@ size_t rmc_remote_sync_memory(const struct rmc_blocks_options *o, const struct s
 int rmc_remote_sync_open(struct remote *r);
 void rmc_remote_quiet(struct remote *r);
 int rmc_remote_sync_known(struct remote *r);
+int rmc_remote_sync_stored(struct remote *r);
 int rmc_remote_sync_enter(struct remote *r, struct rmc_block_hold *h, enum rmc_block_mode mode);
 int rmc_remote_sync_valid(struct remote *r, struct rmc_block_hold *h);
 int rmc_remote_sync_upgrade(struct remote *r, struct rmc_block_hold *h);

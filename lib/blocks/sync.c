@@ -26,7 +26,8 @@
  * A latch may stay as well when its release was lost too often, also one in the background that no
  * call waits for. rmc_sync counts these (unlocks_lost), and does not say which they are. So blocks
  * that were let go are remembered until nothing is in flight; when the count has risen, each of
- * them is taken back if its latch is this client's, and released.
+ * them is taken back if its latch is this client's, and released. One that is not whole stays: it
+ * is an earlier life's, or a dead client's that a recovery could not read.
  *
  * Latches of dead clients: rmc_sync_take_over(). Layouts with a version in each line, or a sum,
  * show whether the object is one state, and a line always is. Others have a sum behind the data
@@ -216,8 +217,10 @@ void rmc_remote_quiet(struct remote *r)
 {
 	int err = rmc_sync_drain(r->sync);
 
-	if (err && r->pending)
+	if (err && r->pending) {
 		r->commit_status = not_stored(r, r->pending, err);
+		r->told = false;
+	}
 	r->pending = 0;
 }
 
@@ -227,6 +230,15 @@ int rmc_remote_sync_known(struct remote *r)
 	if (r->pending)
 		rmc_remote_quiet(r);
 	return r->commit_status;
+}
+
+/* The same for a structure, which goes on to store when it knows */
+int rmc_remote_sync_stored(struct remote *r)
+{
+	int err = rmc_remote_sync_known(r);
+
+	r->told = !!err;
+	return err;
 }
 
 static int commit(struct remote *r, struct rmc_hold *s, const uint8_t *data)
@@ -244,15 +256,44 @@ static int commit(struct remote *r, struct rmc_hold *s, const uint8_t *data)
 
 /* --- latches that this client could not release, or has left --- */
 
-/* 0: stored, and released; -ENOENT: the latch is not this client's; or a status */
-static int take_back(struct remote *r, uint64_t at, const uint8_t *image)
+/* Latches that rmc_sync has left, or may have left: it counts them only */
+static uint64_t latches_left(const struct remote *r)
+{
+	return r->sync->quarantined + r->sync->stats.unlocks_lost;
+}
+
+/*
+ * 0: image is stored, and the latch released; -ENOENT: it is not this client's; -EUCLEAN: the block
+ * is not whole, and stays latched; or a status. *known: there is an image; else it is the block's.
+ */
+static int take_back(struct remote *r, uint64_t at, uint8_t *image, bool *known)
 {
 	struct rmc_hold s = { .len = r->shape.object };
 	int err = rmc_sync_take_over(r->sync, at, r->o.nid, &s);
 
-	if (!err)
-		err = commit(r, &s, image ? image : (uint8_t *)s.data);
+	if (err)
+		return err;
+	if (!*known && !is_whole(r, &s)) {
+		r->left_torn = true;
+		rmc_sync_cancel(r->sync, &s);
+		return -EUCLEAN;
+	}
+	if (!*known)
+		memcpy(image, s.data, r->base.bytes);
+	*known = true;
+	err = commit(r, &s, image);
 	return err ? err : rmc_sync_drain(r->sync);
+}
+
+/* The same of a block that is no doubt, when nothing is pending: it is one if that fails */
+static bool take_back_any(struct remote *r, uint64_t at)
+{
+	bool known = false;
+	int err = take_back(r, at, r->pending_image, &known);
+
+	if (err && err != -ENOENT && err != -EBUSY && err != -EUCLEAN && err != RMC_SCHEME_TORN)
+		doubt(r, at, known ? r->pending_image : NULL, err);
+	return !err;
 }
 
 static bool is_idle(const struct remote *r)
@@ -264,7 +305,6 @@ static bool is_idle(const struct remote *r)
 void rmc_remote_sync_let(struct remote *r, bool wait)
 {
 	unsigned int n = r->lets, i;
-	int err;
 
 	if (wait || r->sync->stats.unlocks_lost != r->unlocks_lost)
 		rmc_remote_quiet(r);
@@ -273,13 +313,9 @@ void rmc_remote_sync_let(struct remote *r, bool wait)
 		return;
 	}
 	r->lets = 0;
-	for (i = 0; i < n; i++) {
-		if (rmc_remote_doubt_of(r, r->let[i]) || r->left_torn)
-			continue;
-		err = take_back(r, r->let[i], NULL);
-		if (err && err != -ENOENT && err != -EBUSY && err != RMC_SCHEME_TORN)
-			doubt(r, r->let[i], NULL, err);
-	}
+	for (i = 0; i < n; i++)
+		if (!rmc_remote_doubt_of(r, r->let[i]))
+			take_back_any(r, r->let[i]);
 	r->unlocks_lost = r->sync->stats.unlocks_lost;
 }
 
@@ -287,20 +323,24 @@ static void let(struct remote *r, uint64_t at)
 {
 	if (r->lets == BLOCK_LETS)
 		rmc_remote_sync_let(r, true);
-	r->let[r->lets++] = at;
+	/* the queue pair is dead: nothing ends any more */
+	if (r->lets < BLOCK_LETS)
+		r->let[r->lets++] = at;
 }
 
 static int store(struct remote *r, struct rmc_block_hold *h)
 {
 	struct rmc_hold *s = &r->hold[h->buffer];
-	int err = rmc_remote_sync_known(r);
+	int err;
 
-	if (err) {
+	let(r, h->at);
+	err = rmc_remote_sync_known(r);
+	/* what this block leads to is not stored: nor is this one, unless the structure wants it */
+	if (err && !r->told) {
 		rmc_sync_cancel(r->sync, s);
 		return err;
 	}
 	memcpy(r->pending_image, h->data, r->base.bytes);
-	let(r, h->at);
 	err = commit(r, s, h->data);
 	if (err < 0 && s->index >= 0) {
 		/* refused: a version at its limit */
@@ -319,9 +359,13 @@ static int store(struct remote *r, struct rmc_block_hold *h)
 /* Of a call whose hold has ended: others change the block, or a status */
 static int failed(struct remote *r, struct rmc_block_hold *h, int err)
 {
+	struct rmc_hold *s = &r->hold[h->buffer];
 	unsigned int area = at_area(r, h->at);
 
 	let(r, h->at);
+	/* refused: the hold of rmc_sync goes on */
+	if (s->index >= 0)
+		rmc_sync_cancel(r->sync, s);
 	rmc_remote_end_hold(r, h);
 	if (err == RMC_SCHEME_TORN || err == RMC_SCHEME_LOCKED)
 		return RMC_BLOCK_RESTART;
@@ -339,11 +383,20 @@ static bool is_latched(const struct remote *r, const struct rmc_hold *s)
 	return r->sync->plan.writes->held(r->sync->entry[s->index].words[WORD_LATCH]);
 }
 
+/* Nobody has its latch any more, so what it would store is older than what is there */
+static void drop_doubt(struct remote *r, struct doubt *d)
+{
+	r->used &= ~(1U << d->h.buffer);
+	r->stats.stuck--;
+	*d = r->doubt[--r->doubts];
+}
+
 /* One attempt of rmc_remote_enter() */
 int rmc_remote_sync_enter(struct remote *r, struct rmc_block_hold *h, enum rmc_block_mode mode)
 {
 	bool reads = mode == RMC_BLOCK_READ || (mode == RMC_BLOCK_LATCH && r->latched_reads);
 	struct rmc_hold *s = &r->hold[h->buffer];
+	struct doubt *d;
 	int err;
 
 	*s = (struct rmc_hold){ .len = r->shape.object };
@@ -365,6 +418,10 @@ int rmc_remote_sync_enter(struct remote *r, struct rmc_block_hold *h, enum rmc_b
 		rmc_remote_note(r, at_area(r, h->at), err);
 		return err;
 	}
+	/* somebody else has ended it */
+	d = rmc_remote_doubt_of(r, h->at);
+	if (d)
+		drop_doubt(r, d);
 	h->mode = mode;
 	h->data = (uint8_t *)s->data;
 	return 0;
@@ -432,16 +489,14 @@ static bool try_doubt(struct remote *r, struct doubt *d)
 		return false;
 	err = rmc_remote_check_area(r, at_area(r, d->h.at));
 	if (!err)
-		err = take_back(r, d->h.at, d->h.dirty ? kept_image(r, d->h.buffer) : NULL);
-	if (err && err != -ENOENT && err != -ESTALE && err != RMC_SCHEME_TORN) {
+		err = take_back(r, d->h.at, kept_image(r, d->h.buffer), &d->h.dirty);
+	if (err && err != -ENOENT && err != -ESTALE && err != -EUCLEAN && err != RMC_SCHEME_TORN) {
 		d->status = err;
 		d->again_at = rmc_now_ns();
 		d->again_at += d->again_at - began;
 		return false;
 	}
-	r->used &= ~(1U << d->h.buffer);
-	r->stats.stuck--;
-	*d = r->doubt[--r->doubts];
+	drop_doubt(r, d);
 	return true;
 }
 
@@ -449,34 +504,48 @@ static bool try_doubt(struct remote *r, struct doubt *d)
 bool rmc_remote_sync_settle(struct remote *r, bool wait)
 {
 	unsigned int i, failures = 0;
+	bool more;
 
 	rmc_remote_sync_let(r, true);
 	for (;;) {
+		more = false;
 		for (i = 0; i < r->doubts; )
-			i += !try_doubt(r, &r->doubt[i]);
-		if (!r->doubts || !wait || rmc_now_ns() >= r->deadline)
+			if (!try_doubt(r, &r->doubt[i]))
+				more |= rmc_remote_ends_soon(&r->doubt[i++]);
+		if (!more || !wait || rmc_now_ns() >= r->deadline)
 			return !r->doubts;
 		rmc_remote_back_off(r, ++failures);
 	}
 }
 
-/*
- * The block is locked: perhaps by this client, whose release was lost. All that it could not store
- * is a doubt, so any other block of its own is whole, unless it has found one that is not.
- */
+/* The block is locked: perhaps by this client, whose release was lost */
 bool rmc_remote_sync_reclaim(struct remote *r, uint64_t at)
 {
-	struct doubt *d = rmc_remote_doubt_of(r, at);
-	struct rmc_sync_stats st;
+	struct doubt *d;
 
-	rmc_sync_stats(r->sync, &st);
-	if (!d && (r->left_torn || !(st.quarantined + st.unlocks_lost)))
+	if (!r->doubts && !latches_left(r))
 		return false;
 	rmc_remote_quiet(r);
-	return d ? try_doubt(r, d) : !take_back(r, at, NULL);
+	d = rmc_remote_doubt_of(r, at);
+	if (d)
+		return try_doubt(r, d);
+	return latches_left(r) && take_back_any(r, at);
 }
 
 /* --- latches of others --- */
+
+/* From a dead node; or from this client, if it has left what an earlier recovery has taken over */
+static int take_over(struct remote *r, int nid, uint64_t at, struct rmc_hold *s)
+{
+	uint64_t left = latches_left(r);
+	int err = rmc_sync_take_over(r->sync, at, nid, s);
+
+	if (err == -ENOENT && r->left_torn && nid >= 0 && nid != r->o.nid)
+		err = rmc_sync_take_over(r->sync, at, r->o.nid, s);
+	/* perhaps this client has it by now, and has not read the block */
+	r->left_torn |= err && latches_left(r) != left;
+	return err;
+}
 
 /* -EUCLEAN: what it has left may be half written, and stays latched */
 int rmc_remote_sync_recover(struct remote *r, int nid, uint64_t at)
@@ -487,7 +556,7 @@ int rmc_remote_sync_recover(struct remote *r, int nid, uint64_t at)
 	rmc_remote_quiet(r);
 	if (rmc_remote_doubt_of(r, at))
 		return 0;
-	err = rmc_sync_take_over(r->sync, at, nid, &s);
+	err = take_over(r, nid, at, &s);
 	if (err == -ENOENT || err == -EBUSY)
 		return 0;
 	if (err)
@@ -500,8 +569,17 @@ int rmc_remote_sync_recover(struct remote *r, int nid, uint64_t at)
 		return -EUCLEAN;
 	}
 	r->stats.recovered++;
-	err = nid < 0 ? rmc_sync_cancel(r->sync, &s) : commit(r, &s, (uint8_t *)s.data);
-	return err ? err : rmc_sync_drain(r->sync);
+	if (nid < 0) {
+		err = rmc_sync_cancel(r->sync, &s);
+		return err ? err : rmc_sync_drain(r->sync);
+	}
+	memcpy(r->pending_image, s.data, r->base.bytes);
+	err = commit(r, &s, r->pending_image);
+	if (!err)
+		err = rmc_sync_drain(r->sync);
+	if (err && err != RMC_SCHEME_TORN)
+		doubt(r, at, r->pending_image, err);
+	return err;
 }
 
 /* As those of blocks whose version is the latch; validations are among the reads */

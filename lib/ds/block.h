@@ -37,10 +37,11 @@
  * meanwhile, and wrote nothing, they need not notice: what a structure latches to make others begin
  * again, it writes.
  *
- * Stored. When leave() of a WRITE returns 0, the block is stored: whoever enters it later has the
- * new state, or waits. An accessor that posts writes behind one another, and learns later that one
- * failed, does not suit. After a failed leave() the hold has ended, and the block has its old state
- * or its new one, now or later.
+ * Stored. When leave() of a WRITE returns 0, whoever enters the block later has the new state, or
+ * waits. An accessor may learn afterwards that it is not stored yet: then the next leave() of a
+ * WRITE stores nothing and returns the status, or end() does. A structure that stores a block
+ * because another one was not asks before, with stored(). After a failed leave() the hold has
+ * ended, and the block has its old state or its new one, now or later.
  *
  * Restart. Each function that returns int may return RMC_BLOCK_RESTART, except leave() of a WRITE,
  * and end(). The structure cancels what it holds, calls begin() again with a count one higher, and
@@ -137,6 +138,8 @@ struct rmc_block_ops {
 	/* From READ to WRITE, if it is valid */
 	int (*upgrade)(struct rmc_blocks *blocks, struct rmc_block_hold *h);
 	int (*leave)(struct rmc_blocks *blocks, struct rmc_block_hold *h);
+	/* Is all that was left stored? 0 or a status, and the next leave() stores; NULL: always */
+	int (*stored)(struct rmc_blocks *blocks);
 	/* h may hold nothing */
 	void (*cancel)(struct rmc_blocks *blocks, struct rmc_block_hold *h);
 
@@ -196,6 +199,11 @@ static inline int rmc_block_write(struct rmc_blocks *blocks, struct rmc_block_ho
 	memmove(h->data + offset, data, len);
 	h->dirty = true;
 	return 0;
+}
+
+static inline int rmc_block_stored(struct rmc_blocks *blocks)
+{
+	return blocks->ops->stored ? blocks->ops->stored(blocks) : 0;
 }
 
 /* Cancels the hold, for errors; the status */

@@ -272,8 +272,11 @@ static int store(struct rmc_map *m, struct way *w, unsigned int n)
 		err = ops->leave(m->blocks, &w->up[i].h);
 	if (err)
 		return fail(m, w, err);
-	if (i < w->depth)
+	if (i < w->depth) {
 		err = ops->leave(m->blocks, &w->up[i].h);
+		if (!err)
+			err = rmc_block_stored(m->blocks);
+	}
 	late = ops->leave(m->blocks, &w->head.h);
 	if (!err)
 		err = late;

@@ -296,6 +296,8 @@ static bool unlink_last(struct rmc_table *t, struct walk *w, struct place *link)
 	/* the link before the bucket */
 	err = ops->leave(t->blocks, &link->h);
 	if (!err)
+		err = rmc_block_stored(t->blocks);
+	if (!err)
 		return !ops->retire(t->blocks, &w->last.h);
 	if (w->first.h.at && !save(t, &w->first))
 		ops->leave(t->blocks, &w->first.h);

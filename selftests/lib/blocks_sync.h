@@ -175,6 +175,9 @@ static void sync_refused(void)
 	o.latch = "detached";
 	CHECK(!rmc_blocks_open(&a.rmc.qp, &o) && errno == EPROTO);
 	o = options;
+	o.pad = 1;
+	CHECK(!rmc_blocks_open(&a.rmc.qp, &o) && errno == EPROTO);
+	o = options;
 	o.sync = RMC_SYNC_SPEC;
 	CHECK(!rmc_blocks_open(&a.rmc.qp, &o) && errno == EOPNOTSUPP);
 	o = options;
@@ -328,7 +331,7 @@ static void sync_lost_latch(const struct setting *s)
 	struct rmc_block_hold x = { 0 }, y = { 0 }, g = { 0 };
 	const struct rmc_block_ops *ops;
 	struct client a, b;
-	uint64_t at[2];
+	uint64_t at[2], began;
 	int err;
 
 	sync_areas(s, 1000, 2, 10);
@@ -368,6 +371,9 @@ static void sync_lost_latch(const struct setting *s)
 	fabric.status[0] = RMC_S_NODE_DOWN;
 	CHECK_EQ(ops->begin(a.blocks, 0), 0);
 	CHECK_EQ(stats_of(&a).stuck, 2);
+	began = virtual_ns;
+	CHECK_EQ(ops->end(a.blocks, 0), 0);
+	CHECK(virtual_ns - began < WAIT_US * 1000ULL / 4);
 	fabric.status[0] = 0;
 	CHECK_EQ(ops->end(a.blocks, 0), 0);
 	CHECK_EQ(stats_of(&a).stuck, 0);

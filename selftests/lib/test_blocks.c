@@ -386,6 +386,7 @@ static void refused(void)
 #include "blocks_histories.h"
 #include "blocks_dead.h"
 #include "blocks_sync.h"
+#include "blocks_sync_lost.h"
 
 int main(void)
 {
@@ -424,6 +425,12 @@ int main(void)
 		{ "rows, latches and options that do not suit blocks", sync_refused },
 		{ "round trips with latches that are shared, and without", sync_trips },
 		{ "latches whose release is lost each time", sync_lost_latches },
+		{ "a link that is lost, and who has read what leads to it", sync_lost_links },
+		{ "recoveries that end with a status", sync_failed_recoveries },
+		{ "what an earlier life has left half written", sync_earlier_life },
+		{ "an image that is older than what is stored", sync_old_image },
+		{ "calls with a dead queue pair", sync_dead_queue_pair },
+		{ "a version at its limit", sync_last_version },
 		{ "histories with each latch and scheme are linearizable", sync_histories },
 		{ "the same, with lost operations", sync_lossy_histories },
 		{ "the same, with a node that is down now and then", sync_flaky_histories },
