@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "fake_lines.h"
 #include "fake_rmc.h"
 #include "scheme_test.h"
 
@@ -64,23 +65,6 @@ struct fixture {
 };
 
 static pthread_mutex_t line_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* Read a line, or a part of one, until two reads agree: its owner's CPU may be writing. */
-static inline void read_line(uint8_t *to, const uint8_t *from, size_t n)
-{
-	uint8_t once[LINE];
-	size_t i;
-	int same;
-
-	do {
-		for (i = 0; i < n; i++)
-			once[i] = __atomic_load_n(from + i, __ATOMIC_ACQUIRE);
-		for (i = 0, same = 1; i < n; i++) {
-			to[i] = __atomic_load_n(from + i, __ATOMIC_ACQUIRE);
-			same &= to[i] == once[i];
-		}
-	} while (!same);
-}
 
 /* Word 0 last, as rmc_line_store() does */
 static inline void write_line(uint8_t *to, const uint8_t *from, size_t n)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "fake_lines.h"
 #include "tx_cluster.h"
 
 #define MEMORY	(8 << 20)
@@ -13,23 +14,6 @@ static void *zeroed(size_t len)
 {
 	len = (len + 4095) & ~(size_t)4095;
 	return memset(aligned_alloc(4096, len), 0, len);
-}
-
-/* Read a line until two reads agree: its owner may be writing it. */
-static void read_line(uint8_t *to, const uint8_t *from, size_t n)
-{
-	uint8_t once[LINE];
-	size_t i;
-	int same;
-
-	do {
-		for (i = 0; i < n; i++)
-			once[i] = __atomic_load_n(from + i, __ATOMIC_ACQUIRE);
-		for (i = 0, same = 1; i < n; i++) {
-			to[i] = __atomic_load_n(from + i, __ATOMIC_ACQUIRE);
-			same &= to[i] == once[i];
-		}
-	} while (!same);
 }
 
 static void write_line(uint8_t *to, const uint8_t *from, size_t n, int yields)

@@ -327,6 +327,21 @@ void ctl_fault_print(struct json *j, const char *name, FILE *f)
 	fclose(f);
 }
 
+int ctl_fault_show(const char *name)
+{
+	FILE *f = ctl_fault_read(name);
+	struct json json, *j;
+
+	json_init(&json, stdout);
+	j = ctl_json ? &json : NULL;
+	if (j)
+		json_object(j, NULL);
+	ctl_fault_print(j, name, f);
+	if (j)
+		json_end_object(j);
+	return EXIT_OK;
+}
+
 static int fault_list(int argc, char **argv)
 {
 	const char *usage = "rmcctl fault list [--json]";

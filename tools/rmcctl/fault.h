@@ -25,6 +25,9 @@ FILE *ctl_fault_read(const char *name);
 /* Print it: as objects of a JSON array of this name, or unchanged without @j. Closes the file */
 void ctl_fault_print(struct json *j, const char *name, FILE *f);
 
+/* A command's show: the file alone. An exit status */
+int ctl_fault_show(const char *name);
+
 /* "500ns", "2.5us", "1ms", "1s", or microseconds: nanoseconds; 0 without a text */
 unsigned long long ctl_duration(const char *option, const char *text);
 /* The same in picoseconds */

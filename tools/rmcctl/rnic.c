@@ -8,21 +8,6 @@
 
 static const char *const usage = "rmcctl rnic [show | off | set | profiles] [options]";
 
-static int show(void)
-{
-	FILE *f = ctl_fault_read("rnic");
-	struct json json, *j;
-
-	json_init(&json, stdout);
-	j = ctl_json ? &json : NULL;
-	if (j)
-		json_object(j, NULL);
-	ctl_fault_print(j, "rnic", f);
-	if (j)
-		json_end_object(j);
-	return EXIT_OK;
-}
-
 /* Each constant, and where it is from */
 static int profiles(void)
 {
@@ -141,7 +126,7 @@ int cmd_rnic(int argc, char **argv)
 	if (opt_parse(argc - skip, argv + skip, opts, usage) != argc - skip)
 		die(EXIT_USAGE, "usage: %s", usage);
 	if (!strcmp(what, "show"))
-		return show();
+		return ctl_fault_show("rnic");
 	if (!strcmp(what, "profiles"))
 		return profiles();
 	if (!strcmp(what, "off")) {

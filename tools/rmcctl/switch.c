@@ -8,21 +8,6 @@
 static const char *const usage =
 	"rmcctl switch [show | set | off | promote | demote | crash | recover | unlatch] [options]";
 
-static int show(void)
-{
-	FILE *f = ctl_fault_read("switch");
-	struct json json, *j;
-
-	json_init(&json, stdout);
-	j = ctl_json ? &json : NULL;
-	if (j)
-		json_object(j, NULL);
-	ctl_fault_print(j, "switch", f);
-	if (j)
-		json_end_object(j);
-	return EXIT_OK;
-}
-
 /* The numbers of the options; -1: not given */
 struct values {
 	int context, bytes, stride, count, words, hot, registers, of, force;
@@ -153,7 +138,7 @@ int cmd_switch(int argc, char **argv)
 	if (opt_parse(argc - skip, argv + skip, opts, usage) != argc - skip)
 		die(EXIT_USAGE, "usage: %s", usage);
 	if (!strcmp(what, "show"))
-		return show();
+		return ctl_fault_show("switch");
 	for (i = 0; i < NR_ACTIONS && strcmp(what, actions[i].name); i++)
 		;
 	if (i == NR_ACTIONS)
