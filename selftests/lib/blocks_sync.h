@@ -298,7 +298,9 @@ static void run_settings(unsigned int rounds, unsigned int lose, bool counts)
 
 static void sync_histories(void)
 {
+	undecided = 0;
 	run_settings(3, 0, true);
+	CHECK_EQ(undecided, 0);
 	print_met();
 }
 
@@ -306,7 +308,9 @@ static void sync_histories(void)
 static void sync_lossy_histories(void)
 {
 	met_full = met_spares = 1;
+	undecided = 0;
 	run_settings(3, 60, false);
+	CHECK(undecided <= 1);
 	CHECK(met.lost);
 	print_met();
 }
