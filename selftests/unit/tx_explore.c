@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Transactions of kmod/tx/ in all orders of messages and steps: each configuration below is
+ * searched exhaustively, see harness/tx_model.h.
+ *
+ *	tx_explore		those of size 0
+ *	tx_explore SIZE		up to this size: 1 takes minutes, 2 hours and much memory
+ *	tx_explore NAME...	these
+ */
+#include <ctype.h>
+#include <time.h>
+#include "harness/tx_model.h"
+#include "tap.h"
+
+#define R(n, l)		{ OP_READ, n, l, 0 }
+#define W(n, l)		{ OP_WRITE, n, l, 0 }
+#define P(n, l, w)	{ OP_PART, n, l, w }
+#define LOAD(n, l)	{ OP_LOAD, n, l, 0 }
+#define STORE(n, l)	{ OP_STORE, n, l, 0 }
+#define T(n, ...)	{ .node = n, .op = { __VA_ARGS__ } }
+#define TWICE(n, ...)	{ .node = n, .attempts = 2, .op = { __VA_ARGS__ } }
+#define AT_ONCE(n, ...)	{ .node = n, .parallel = true, .op = { __VA_ARGS__ } }
+#define LIMIT		400000000U	/* states: several ten GiB */
+
+static const struct config configs[] = {
+	{
+		.name = "update", .about = "two read and write a line of a third node",
+		.nodes = 3, .txs = 2,
+		.tx = { T(0, R(2, 0), W(2, 0)), T(1, R(2, 0), W(2, 0)) },
+	}, {
+		.name = "update-again", .about = "the same, squashed ones run again",
+		.nodes = 3, .txs = 2,
+		.tx = { TWICE(0, R(2, 0), W(2, 0)), TWICE(1, R(2, 0), W(2, 0)) },
+	}, {
+		.name = "skew", .about = "two read two lines, each writes one of them",
+		.nodes = 2, .txs = 2,
+		.tx = { T(0, R(0, 0), R(1, 0), W(0, 0)), T(1, R(0, 0), R(1, 0), W(1, 0)) },
+	}, {
+		.name = "skew-far", .about = "the same, neither writes at its own node",
+		.nodes = 2, .txs = 2,
+		.tx = { T(0, R(0, 0), W(1, 0)), T(1, R(1, 0), W(0, 0)) },
+	}, {
+		.name = "reader", .about = "one reads two lines that another writes as a whole",
+		.nodes = 3, .txs = 2,
+		.tx = { T(0, W(1, 0), W(2, 0)), T(2, R(1, 0), R(2, 0)) },
+	}, {
+		.name = "readers", .about = "two readers see two writes in the same order",
+		.nodes = 2, .txs = 4, .size = 1,
+		.tx = { T(0, W(0, 0)), T(1, W(1, 0)), T(0, R(0, 0), R(1, 0)), T(1, R(1, 0), R(0, 0)) },
+	}, {
+		.name = "cycle", .about = "each of three reads what the next one writes",
+		.nodes = 3, .txs = 3,
+		.tx = { T(0, R(0, 0), W(1, 0)), T(1, R(1, 0), W(2, 0)), T(2, R(2, 0), W(0, 0)) },
+	}, {
+		.name = "cycle-one", .about = "the same with all lines at one node",
+		.nodes = 2, .txs = 3,
+		.tx = { T(0, R(1, 0), W(1, 1)), T(0, R(1, 1), W(1, 2)), T(1, R(1, 2), W(1, 0)) },
+	}, {
+		.name = "blind", .about = "two write the same whole lines of two nodes",
+		.nodes = 2, .txs = 2,
+		.tx = { T(0, W(0, 0), W(1, 0)), T(1, W(0, 0), W(1, 0)) },
+	}, {
+		.name = "blind-read", .about = "two write the same whole lines, a third one reads them",
+		.nodes = 2, .txs = 3, .size = 1,
+		.tx = { T(0, W(0, 0), W(1, 0)), T(1, W(0, 0), W(1, 0)), T(1, R(0, 0), R(1, 0)) },
+	}, {
+		.name = "own-node", .about = "all at one node, from three slots of its coordinator",
+		.nodes = 1, .txs = 3,
+		.tx = { T(0, R(0, 0), W(0, 0)), T(0, R(0, 0), W(0, 1)), T(0, W(0, 0), W(0, 1)) },
+	}, {
+		.name = "parts", .about = "two write the two ends of a line, another reads it",
+		.nodes = 3, .txs = 3,
+		.tx = { T(0, P(2, 0, 0)), T(1, P(2, 0, 1)), T(2, R(2, 0)) },
+	}, {
+		.name = "parts-whole", .about = "parts of lines beside whole lines, over two nodes",
+		.nodes = 2, .txs = 2,
+		.tx = { T(0, P(0, 0, 0), P(0, 0, 1), P(1, 0, 1)), T(1, W(0, 0), W(1, 0)) },
+	}, {
+		.name = "parallel", .about = "accesses that do not wait for each other",
+		.nodes = 2, .txs = 2,
+		.tx = { AT_ONCE(0, R(0, 0), P(1, 0, 0), R(1, 1)), AT_ONCE(1, W(0, 0), R(1, 0), P(1, 1, 1)) },
+	}, {
+		.name = "three-nodes", .about = "two transactions with all three nodes each",
+		.nodes = 3, .txs = 2, .size = 1,
+		.tx = { T(0, R(0, 0), W(1, 0), W(2, 0)), T(1, R(2, 0), W(1, 0), W(0, 0)) },
+	}, {
+		.name = "again", .about = "write skew, squashed ones run again",
+		.nodes = 2, .txs = 2, .size = 1,
+		.tx = { TWICE(0, R(0, 0), R(1, 0), W(0, 0)), TWICE(1, R(0, 0), R(1, 0), W(1, 0)) },
+	}, {
+		.name = "loads", .about = "one loads lines of its own node that another one writes",
+		.nodes = 2, .txs = 2,
+		.tx = { T(0, LOAD(0, 0), LOAD(0, 1), W(1, 0)), T(1, R(1, 0), W(0, 0), W(0, 1)) },
+	}, {
+		.name = "stores", .about = "loads and stores at its own node beside reads and writes",
+		.nodes = 2, .txs = 2,
+		.tx = { T(0, LOAD(0, 0), STORE(0, 1)), T(1, R(0, 1), W(0, 0)) },
+	}, {
+		.name = "lost", .about = "a message is lost, write skew",
+		.nodes = 2, .txs = 2, .drops = 1,
+		.tx = { T(0, R(0, 0), W(1, 0)), T(1, R(1, 0), W(0, 0)) },
+	}, {
+		.name = "lost-two", .about = "two messages are lost",
+		.nodes = 3, .txs = 2, .drops = 2,
+		.tx = { T(0, R(2, 0), W(2, 0)), T(1, R(2, 0), W(2, 0)) },
+	}, {
+		.name = "doubled", .about = "a message comes twice, squashed ones run again",
+		.nodes = 3, .txs = 2, .dups = 1,
+		.tx = { TWICE(0, R(2, 0), P(2, 0, 1)), T(1, W(2, 0)) },
+	}, {
+		.name = "lost-doubled", .about = "a message is lost, another one comes twice",
+		.nodes = 2, .txs = 2, .drops = 1, .dups = 1, .size = 1,
+		.tx = { T(0, R(0, 0), W(1, 0)), T(1, R(1, 0), W(0, 0)) },
+	}, {
+		.name = "expired", .about = "a transaction is given up at any time",
+		.nodes = 2, .txs = 2, .expiries = 1,
+		.tx = { TWICE(0, R(0, 0), W(1, 0)), T(1, R(1, 0), W(0, 0)) },
+	}, {
+		.name = "silent", .about = "a participant hears nothing of a coordinator, which goes on",
+		.nodes = 2, .txs = 2, .silences = 1,
+		.tx = { T(0, R(0, 0), W(0, 0), W(1, 0)), T(1, R(0, 0), R(1, 0)) },
+	}, {
+		.name = "dies", .about = "a coordinator dies at any time, then its epoch changes",
+		.nodes = 3, .txs = 2, .may_die = 1, .silences = 1,
+		.tx = { T(0, R(1, 0), W(1, 0), W(2, 0)), T(1, R(1, 0), W(2, 0)) },
+	}, {
+		.name = "restarts", .about = "a participant restarts and has forgotten all",
+		.nodes = 3, .txs = 2, .may_restart = 4,
+		.tx = { T(0, R(2, 0), W(1, 0), W(2, 0)), TWICE(1, R(1, 0), R(2, 0)) },
+	},
+};
+
+static void run(const struct config *c)
+{
+	struct timespec a, b;
+	u32 n, t, mask, all = (1U << c->txs) - 1, any = 0;
+	u64 commits = 0, squashes = 0, states = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	if (!world_begin(c)) {
+		TAP_FAIL("%s: set-up", c->name);
+		return;
+	}
+	model_run(LIMIT);
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	for (mask = 0; mask <= all; mask++)
+		for (t = 0; t < c->txs; t++) {
+			commits += mask >> t & 1 ? model.committed[mask] : 0;
+			squashes += mask >> t & 1 ? 0 : model.committed[mask];
+			any |= model.committed[mask] ? mask : 0;
+		}
+	for (n = 0; n < c->nodes; n++)
+		states += image[n].state.n;
+	printf("# %s: %u states, %llu transitions, %llu ends, %llu commits, %llu squashes; "
+	       "%llu states of nodes, %u steps run, up to %llu messages, %.1f s\n", c->name,
+	       model.search.state.n, (unsigned long long)model.search.edges,
+	       (unsigned long long)model.ends, (unsigned long long)commits,
+	       (unsigned long long)squashes, (unsigned long long)states, model.memo.key.n,
+	       (unsigned long long)model.most,
+	       (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9);
+	if (model.wrong) {
+		TAP_FAIL("%s: %s; steps that lead there:", c->name, model.wrong);
+		model_trace(model.bad);
+	}
+	CHECK(!model.cut);
+	/* each one commits in some run, and all of them in one */
+	if (!model.wrong && !model.cut) {
+		CHECK_EQ(any, all);
+		CHECK(model.committed[all]);
+	}
+	model_free();
+	world_end();
+}
+
+int main(int argc, char **argv)
+{
+	u32 size = argc == 2 && isdigit((unsigned char)*argv[1]) ? (u32)atoi(argv[1]) : 0;
+	bool named = argc > 1 && !isdigit((unsigned char)*argv[1]);
+	char name[160];
+	u32 i;
+	int k;
+
+	for (i = 0; i < ARRAY_SIZE(configs); i++) {
+		bool wanted = !named && configs[i].size <= size;
+
+		for (k = 1; k < argc && named; k++)
+			wanted |= !strcmp(argv[k], configs[i].name);
+		if (!wanted)
+			continue;
+		run(&configs[i]);
+		snprintf(name, sizeof(name), "%s: %s", configs[i].name, configs[i].about);
+		tap_result(name);
+	}
+	return tap_done();
+}
