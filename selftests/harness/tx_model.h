@@ -41,7 +41,6 @@ struct model {
 	struct memo memo;
 	struct view *view[WORLD_NODES];
 	u32 views[WORLD_NODES];
-	u32 limit;		/* states */
 	u64 ends, committed[1 << WORLD_TXS];	/* end states, by the transactions that committed */
 	u64 most;		/* messages in flight */
 	const char *wrong;	/* the first rule that does not hold, in state @bad */
@@ -498,7 +497,6 @@ static inline void model_run(u32 limit)
 
 	memset(&model, 0, sizeof(model));
 	model.memo.bytes = sizeof(struct step);
-	model.limit = limit;
 	for (n = 0; n < conf->nodes; n++)
 		model_view(n);
 	se->from = EXPLORE_NONE;

@@ -19,7 +19,7 @@
 #define WORLD_WORDS	2	/* of a line that are looked at: the first and the last */
 #define WORLD_PAGE	4096
 #define WORLD_OUT	24	/* messages of a step */
-#define WORLD_GEN	(U32_MAX - 1)	/* gens wrap between the attempts */
+#define WORLD_GEN	U32_MAX	/* of the first attempt: the next one's is 0 */
 
 _Static_assert(ORACLE_ITEMS >= WORLD_NODES * WORLD_LINES * WORLD_WORDS, "items");
 
@@ -53,7 +53,8 @@ struct config {
 	u8 drops, dups, silences, expiries;
 	u8 may_die;	/* nodes whose coordinator may die, one of them in a run */
 	u8 may_restart;	/* nodes whose participant may, one of them in a run */
-	bool conflict;	/* two of its transactions may refuse each other in all schedules */
+	u8 buffers;	/* Locking Buffers of a participant; 0: enough */
+	bool peaceful;	/* no transaction hurts another one: all commit in each run */
 };
 
 /* Messages, events and remarks are numbers. */
@@ -123,9 +124,9 @@ struct step {
 
 /* What the model asks of a node's state */
 struct view {
-	u8 startable, busy, over, committed, executing, in_doubt, dead;	/* bits of transactions */
-	u8 clean;	/* nothing of a transaction is left at the participant */
-	u8 odd;
+	u8 startable, executing, busy, over;	/* bits of transactions */
+	bool clean;	/* nothing of a transaction is left at the participant */
+	bool odd;
 };
 
 static const struct config *conf;
@@ -537,12 +538,6 @@ static inline struct view node_view(u32 n)
 			v.busy |= bit;
 		if (c->phase == CLIENT_RUNS || c->phase == CLIENT_COMMITS)
 			v.executing |= bit;
-		if (c->committed && c->phase != CLIENT_IDLE)
-			v.committed |= bit;
-		if (c->in_doubt)
-			v.in_doubt |= bit;
-		if (c->phase == CLIENT_DEAD)
-			v.dead |= bit;
 	}
 	return v;
 }
@@ -571,7 +566,9 @@ static inline bool world_begin(const struct config *c)
 	u32 n;
 
 	conf = c;
-	limits = (struct rmc_tx_limits){ .length = WORLD_PAGE, .groups = WORLD_NODES };
+	limits = (struct rmc_tx_limits){
+		.length = WORLD_PAGE, .groups = WORLD_NODES, .buffers = c->buffers,
+	};
 	bytes = rmc_tx_part_bytes(&limits);
 	if (!world_lines() || bytes % 8)
 		return false;

@@ -56,6 +56,8 @@ FLAVOURS.update({
                     "-Iuapi", "-Ilib/include", f"-I{HARNESS}/shim", "-pthread"],
             ["-pthread", *(f"-Wl,--wrap={n}" for n in
                            variable(os.path.join("..", "tools", "sim", "Makefile"), "WRAPPED"))]),
+    # transactions with small tables, of which all states are visited
+    "explore": ("gcc", SHIM + ["-DRMC_TX_SMALL", "-O2"], []),
     # a search for a cycle that is soon cut short
     "check": ("gcc", LIBRARY + ["-Ilib/check", "-DWALK_MAX=2000"], []),
     # its clock is the test's
@@ -104,6 +106,7 @@ GROUPS["sim"] = listed("list-core") + GROUPS["lib"][:-1] + [
     f"tools/sim/{n}" for n in variable(os.path.join("..", "tools", "sim", "Makefile"), "ENGINE")
     if n != "main.c"] + [f"tools/sim/papers/{n}.c" for n in ("eval", "sync_run", "sync_calls")] + [
     f"tools/common/{n}.c" for n in ("json", "adapter", "zipf")]
+GROUPS["explore"] = ["kmod/tx/*.c", "kmod/base/line.c", "kmod/base/mem.c"]
 GROUPS["dispatch"] = ["kmod/core/dispatch.c", "kmod/core/dispatch_cores.c"]
 GROUPS["oracle"] = GROUPS["dispatch"] + GROUPS["qsim"]
 
@@ -165,6 +168,7 @@ PROGRAMS["tx_workloads"] = ("tx", "tx", [f"{LIB}/test_tx_workloads.c"] + [
 PROGRAMS["qsim"] = ("qsim", "qsim", ["selftests/tools/qsim/test_qsim.c"], {}, [])
 for n in ("theory", "sabre", "sonuma", "sync"):
     PROGRAMS[f"sim.{n}"] = ("sim.stores" if n == "sabre" else "sim", "sim", [f"selftests/sim/{n}.c"], {}, [])
+PROGRAMS["tx_explore"] = ("explore", "explore", ["selftests/unit/tx_explore.c"], {}, [])
 PROGRAMS["recover"] = ("recover", "header", [f"{LIB}/test_recover.c", "tools/common/json.c"], {}, [])
 PROGRAMS["chip"] = ("chip", "chip", ["selftests/tools/chip/test_chip.c"], {}, [])
 
@@ -231,7 +235,7 @@ ORDER = {
 }
 
 ORDER["sim"] = ORDER["calls"] = ORDER["compat"] = ORDER["qsim"] = ORDER["chip"] = ORDER["dispatch"] = []
-ORDER["check"] = ORDER["blocks"] = ORDER["swsync"] = ORDER["tx"] = []
+ORDER["explore"] = ORDER["check"] = ORDER["blocks"] = ORDER["swsync"] = ORDER["tx"] = []
 ORDER["lib"] = MSG[:1] + KV[:1] + [LIMITS["barrier"]]
 
 # By area: its group, and the programs that run before those of ORDER
@@ -326,6 +330,7 @@ AREAS = {
     "tx": ("tx", ["tx", "tx_faults", "tx_doubt", "tx_history"]),
     "tx.history": ("tx", ["tx_history"]),
     "tx.workload": ("tx", ["tx_workloads"]),
+    "hades.explore": ("explore", ["tx_explore"]),
     "herd": ("lib", HERD + [OTHER_SERVER] + LIVES),
 }
 
@@ -345,7 +350,7 @@ def only_fast():
     """Omit programs with sanitizers, except in areas that have no others."""
     def fast(names):
         return [n for n in names if PROGRAMS[n][0] in ("plain", "vector", "lib", "qsim", "chip", "check",
-                                                       "clock", "sim", "sim.stores", "tx", "member",
+                                                       "clock", "sim", "sim.stores", "tx", "explore", "member",
                                                        "member.yields")]
 
     for area, (group, first) in list(AREAS.items()):
