@@ -33,6 +33,7 @@ enum {
 	M_RESTARTED	= 35,	/* participants */
 	M_PART_EPOCH	= 38,	/* bit 3y + n: participant y knows of the death of n */
 	M_COORD_EPOCH	= 47,	/* bit 3n + y: coordinator n knows of the restart of y */
+	M_FORGOT	= 56,	/* participants that restarted without being noticed */
 };
 
 struct model {
@@ -220,7 +221,8 @@ static inline void model_add(struct child *c)
 }
 
 /* The state behind the step, or its name if that is the one looked for */
-static inline void model_take(struct child *c, u32 n, enum event_kind kind, u64 arg, const char *how)
+static inline void model_take(struct child *c, u32 n, enum event_kind kind, u64 arg,
+			      const char *how)
 {
 	if (model.tracing) {
 		c->s.net = pool_add(&model.net, c->net, c->msgs * 8);
@@ -363,6 +365,11 @@ static inline void model_lives(const struct state *s)
 			child_forget(&c, false, EXPLORE_NONE, n);
 			model_event(&c, n, EV_RESTART, 0, "");
 		}
+		if (conf->may_forget >> n & 1 && !field(s->misc, M_FORGOT, 3)) {
+			c = model_child(s);
+			c.s.misc |= 1ULL << (M_FORGOT + n);
+			model_event(&c, n, EV_RESTART, 0, "");
+		}
 		for (y = 0; y < conf->nodes; y++) {
 			if (y != n && model_coordinates(n) && !flag(s->misc, M_DEAD + n) &&
 			    field(s->misc, M_SILENCES, 3) < conf->silences) {
@@ -424,8 +431,7 @@ static inline void model_history(const struct state *s)
 	oracle.count = conf->txs;
 	for (n = 0; n < conf->nodes; n++) {
 		image_load(&image[n], s->node[n]);
-		/* memory of a participant that was lost in between is not judged */
-		for (i = 0; i < WORLD_LINES * WORLD_WORDS && !flag(s->misc, M_RESTARTED + n); i++)
+		for (i = 0; i < WORLD_LINES * WORLD_WORDS; i++)
 			oracle.item[n * WORLD_LINES * WORLD_WORDS + i] =
 				node[n].item[i / WORLD_WORDS][i % WORLD_WORDS];
 	}
@@ -441,7 +447,7 @@ static inline void model_history(const struct state *s)
 		for (k = 0; k < WORLD_OPS; k++) {
 			const struct op *op = &conf->tx[t].op[k];
 
-			if (!op->kind || flag(s->misc, M_RESTARTED + op->node))
+			if (!op->kind)
 				continue;
 			for (w = 0; w < WORLD_WORDS; w++) {
 				i = (op->node * WORLD_LINES + op->line) * WORLD_WORDS + w;

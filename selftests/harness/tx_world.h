@@ -53,6 +53,7 @@ struct config {
 	u8 drops, dups, silences, expiries;
 	u8 may_die;	/* nodes whose coordinator may die, one of them in a run */
 	u8 may_restart;	/* nodes whose participant may, one of them in a run */
+	u8 may_forget;	/* the same, and coordinators are not told */
 	u8 buffers;	/* Locking Buffers of a participant; 0: enough */
 	bool peaceful;	/* no transaction hurts another one: all commit in each run */
 };
@@ -98,7 +99,7 @@ struct client {
 	u8 committed;
 	u8 pending;		/* bit of each operation that is not answered */
 	u8 next;		/* operation */
-	u8 in_doubt;		/* died after the decision, before all nodes had answered */
+	u8 in_doubt;		/* decided, and the coordinator or a participant was lost */
 	u8 status;		/* of the last squash */
 	u8 pad;
 	u8 saw[WORLD_OPS][WORLD_WORDS];
@@ -375,13 +376,16 @@ static inline void coord_reply(const struct msg *m)
 	struct rmc_tx_msg a = {
 		.nid = m->node, .slot = tx_slot(m->tx), .gen = gen_of(m->attempt), .flags = m->flags,
 	};
+	struct node *d = &node[conf->tx[m->tx].node];
 
 	if (m->kind == MSG_ACCESS) {
 		client_access(m);
 		return;
 	}
 	a.kind = kinds[m->kind];
-	rmc_tx_coord_answer(&node[conf->tx[m->tx].node].coord, &a, m->status);
+	if (m->kind == MSG_COMMIT && m->status && m->status != RMC_S_BUSY)
+		d->client[m->tx].in_doubt = 1;
+	rmc_tx_coord_answer(&d->coord, &a, m->status);
 }
 
 /* What the coordinator has to send and to report, and whom the participant has squashed */
@@ -445,6 +449,24 @@ static inline void node_die(u32 n)
 	memset(&d->coord, 0, sizeof(d->coord));
 }
 
+/* A coordinator hears that a participant is a new one */
+static inline void node_hears(u32 n, u32 other)
+{
+	struct node *d = &node[n];
+	const struct rmc_tx_slot *s;
+	u32 t, i;
+
+	for (t = 0; t < conf->txs; t++) {
+		if (conf->tx[t].node != n)
+			continue;
+		s = &d->coord.slot[tx_slot(t)];
+		for (i = 0; i < s->peers && s->phase == RMC_TX_COMMITTING; i++)
+			if (s->peer[i].nid == other && s->peer[i].flags & RMC_TX_P_WAIT)
+				d->client[t].in_doubt = 1;
+	}
+	rmc_tx_coord_epoch(&d->coord, other);
+}
+
 static inline void node_event(u32 n, enum event_kind kind, u64 arg)
 {
 	struct node *d = &node[n];
@@ -489,7 +511,7 @@ static inline void node_event(u32 n, enum event_kind kind, u64 arg)
 		       rmc_tx_part_bytes(&limits));
 		break;
 	case EV_COORD_EPOCH:
-		rmc_tx_coord_epoch(&d->coord, (u32)arg);
+		node_hears(n, (u32)arg);
 		break;
 	}
 	node_pump(n);

@@ -128,6 +128,14 @@ static const struct config configs[] = {
 		.nodes = 2, .txs = 2, .expiries = 1,
 		.tx = { TWICE(0, R(0, 0), W(1, 0)), T(1, R(1, 0), W(0, 0)) },
 	}, {
+		.name = "expired-alone", .about = "one that nobody hurts commits after a time-out",
+		.nodes = 2, .txs = 1, .expiries = 1, .peaceful = true,
+		.tx = { TWICE(0, R(0, 0), P(1, 0, 1), W(1, 1)) },
+	}, {
+		.name = "refused", .about = "a refusal is lost, others use the lines meanwhile",
+		.nodes = 2, .txs = 3, .drops = 1,
+		.tx = { T(0, R(1, 0)), T(0, R(1, 1), W(1, 0)), T(1, R(1, 0), W(1, 1)) },
+	}, {
 		.name = "silent", .about = "a participant hears nothing of a coordinator, which goes on",
 		.nodes = 2, .txs = 2, .silences = 1,
 		.tx = { T(0, R(0, 0), W(0, 0), W(1, 0)), T(1, R(0, 0), R(1, 0)) },
@@ -139,6 +147,10 @@ static const struct config configs[] = {
 		.name = "restarts", .about = "a participant restarts and has forgotten all",
 		.nodes = 3, .txs = 2, .may_restart = 4,
 		.tx = { T(0, R(2, 0), W(1, 0), W(2, 0)), TWICE(1, R(1, 0), R(2, 0)) },
+	}, {
+		.name = "forgets", .about = "a participant forgets all, and nobody is told",
+		.nodes = 2, .txs = 2, .may_forget = 2,
+		.tx = { T(0, R(1, 0), W(0, 0)), T(1, R(0, 0), W(1, 0)) },
 	}, {
 		.name = "cycle-again", .about = "a cycle of three, squashed ones run again",
 		.nodes = 3, .txs = 3, .size = 1,
