@@ -368,6 +368,7 @@ static inline void model_lives(const struct state *s)
 		if (conf->may_forget >> n & 1 && !field(s->misc, M_FORGOT, 3)) {
 			c = model_child(s);
 			c.s.misc |= 1ULL << (M_FORGOT + n);
+			child_forget(&c, false, EXPLORE_NONE, n);
 			model_event(&c, n, EV_RESTART, 0, "");
 		}
 		for (y = 0; y < conf->nodes; y++) {
