@@ -18,8 +18,10 @@
  *	ended(&slot, &status)		tell the application
  *	resend(slot)			now and then: messages not answered become due again
  *
- * A COMMIT whose DATA could not be delivered, or that was answered with RMC_S_BUSY, is not
- * answered: pass the status, and it is due again with the next resend().
+ * A message that was lost, and a COMMIT that was answered with RMC_S_BUSY, are due again with the
+ * next resend(); but an INTEND that was lost ends the transaction, as a refusal does.
+ *
+ * Before it calls commit(), the caller has the answers to all accesses, RMC_S_OK each.
  *
  * Memory: struct rmc_tx_coord is the whole state and has no pointers. It belongs to one thread.
  */
@@ -67,7 +69,6 @@ struct rmc_tx_peer {
  * @gen: use of this slot
  * @phase: enum rmc_tx_phase
  * @status: how it ended: RMC_S_OK, or why it was squashed
- * @told: its end was reported, see rmc_tx_coord_ended()
  * @pad: 0
  * @peers: entries of @peer
  * @waits: those of them with RMC_TX_P_WAIT
@@ -77,8 +78,7 @@ struct rmc_tx_slot {
 	u32 gen;
 	u8 phase;
 	u8 status;
-	u8 told;
-	u8 pad;
+	u16 pad;
 	u16 peers;
 	u16 waits;
 	struct rmc_tx_peer peer[RMC_TX_NODES];

@@ -70,8 +70,8 @@ struct rmc_tx_line {
  * @refused: status that an INTEND was refused with; RMC_S_OK: none was
  * @pad: 0
  * @first: 1 + index of the first line of its INTEND; 0: none
- * @last: of the last one
- * @cursor: of the line that DATA has reached
+ * @last: 1 + index of the last one
+ * @cursor: 1 + index of the line that DATA has reached
  * @missing: lines of which bytes are missing
  * @rd: read filter
  * @wr: write filter
@@ -91,7 +91,7 @@ struct rmc_tx_record {
 
 /**
  * struct rmc_tx_group - transactions of a source
- * @source: endpoint
+ * @source: 1 + endpoint; 0: the group is free
  * @lines: lines in use
  * @open: slots that are OPEN or PREPARED
  * @locked: slots that are PREPARED: the lock mask
@@ -138,7 +138,7 @@ struct rmc_tx_limits {
  * @mem: the segment
  * @local: filters of the owner's loads and stores; NULL: it has no such transactions
  * @limits: as given
- * @groups: groups in use
+ * @groups: 1 + index of the last group in use
  * @locks: Locking Buffers in use
  * @local_squashed: slots of @local that were squashed: not a hint, unlike the word there
  * @group_of: by source: 1 + index of its group; 0: it has none
