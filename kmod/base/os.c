@@ -5,6 +5,9 @@
 #ifdef RMC_OS_VECTOR
 bool rmc_vector __read_mostly;
 #endif
+#ifdef RMC_OS_CRC32C
+bool rmc_crc32c __read_mostly;
+#endif
 
 /**
  * rmc_os_init() - detect the features of the CPU
@@ -15,5 +18,8 @@ void __init rmc_os_init(void)
 {
 #ifdef RMC_OS_VECTOR
 	rmc_vector = boot_cpu_has(X86_FEATURE_AVX2);
+#endif
+#ifdef RMC_OS_CRC32C
+	rmc_crc32c = boot_cpu_has(X86_FEATURE_XMM4_2);
 #endif
 }

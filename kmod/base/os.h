@@ -90,6 +90,13 @@ extern bool rmc_vector;				/* os.c */
 #define rmc_os_vector_end()		((void)0)
 #endif
 
+/* The instruction for CRC32C, which needs no vector registers */
+#ifdef CONFIG_X86_64
+#define RMC_OS_CRC32C
+extern bool rmc_crc32c;				/* os.c */
+#define rmc_os_has_crc32c()		READ_ONCE(rmc_crc32c)
+#endif
+
 /* Atomics on application memory and on words shared with peers. */
 #define rmc_os_cas64(p, old, new)	cmpxchg((p), (old), (new))
 #define rmc_os_cas32(p, old, new)	cmpxchg((p), (old), (new))

@@ -248,6 +248,11 @@ static inline void rmc_os_memcpy(void *d, const void *s, size_t n)
 #define rmc_os_vector_begin()	((void)0)
 #define rmc_os_vector_end()	((void)0)
 
+#ifdef __x86_64__
+#define RMC_OS_CRC32C
+#define rmc_os_has_crc32c()	__builtin_cpu_supports("sse4.2")
+#endif
+
 /*
  * Local buffers of other processes may have parts that this one cannot map. Such a buffer is one
  * chunk of half the usual size.

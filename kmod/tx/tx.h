@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Distributed transactions (HADES): names and limits that participant and coordinator share.
+ *
+ *   coordinator (coord.h)                      participant (part.h), one per home node
+ *     access     --------------------------->  filters: which transaction uses which lines
+ *     INTEND     --------------------------->  lock its lines, squash who conflicts, ack
+ *        all acks: decided
+ *     DATA, CLOSE(commit) ------------------>  store, unlock, forget
+ *     or CLOSE(abort)     ------------------>  unlock, forget
+ *                <--------------------- SQUASH  a hint: the coming INTEND will be refused
+ *
+ * All of kmod/tx/ is a pure function of the calls it gets: no packets, no clock, no allocation
+ * after set-up. The state of a participant and of a coordinator is one block of memory each, which
+ * may be copied and compared; their headers say what it points to.
+ */
+#ifndef RMC_TX_H
+#define RMC_TX_H
+
+#include "../base/mem.h"
+
+enum {
+#ifdef RMC_TX_SMALL
+	/* for a program that visits all states: it keeps a copy of each */
+	RMC_TX_SLOTS	= 4,
+	RMC_TX_BITS	= 64,
+	RMC_TX_LINES	= 64,
+	RMC_TX_SOURCES	= 4,
+	RMC_TX_NODES	= 4,
+#else
+	/* transactions of a coordinator at a time: bits of a word of a filter */
+	RMC_TX_SLOTS	= 64,
+	/* bits of a remote filter and of a local read filter (HADES table III) */
+	RMC_TX_BITS	= 1024,
+	/* lines that the transactions of a source may have announced at a participant: 64 KiB */
+	RMC_TX_LINES	= 1024,
+	/* endpoints that may be sources */
+	RMC_TX_SOURCES	= RMC_MAX_NODES,
+	/* nodes of a transaction */
+	RMC_TX_NODES	= 64,
+#endif
+	/* ranges of an INTEND: 4 KiB of them */
+	RMC_TX_RANGES	= 256,
+	/* Locking Buffers: transactions that hold locks of a participant at a time */
+	RMC_TX_BUFFERS	= 32,
+};
+
+/*
+ * Statuses beside enum rmc_status, after those of <linux/rmc_domain.h>. They are no part of the
+ * uapi as long as no application can see them.
+ */
+enum rmc_tx_status {
+	RMC_S_TX_SQUASHED	= 22,	/* conflicts with another transaction: run it again */
+	RMC_S_TX_LOCKED		= 23,	/* another one commits on these lines: try again */
+	RMC_S_TX_FULL		= 24,	/* no room for it at the destination: try again later */
+	RMC_S_TX_STALE		= 25,	/* the destination knows nothing of it, or no longer */
+	RMC_S_TX_PART_LOST	= 26,	/* committed, but a node was lost with its part of it */
+	RMC_S_TX_MAX		= 27,
+};
+
+/**
+ * struct rmc_txid - name of a transaction
+ * @source: endpoint of its coordinator; the fabric says it, not the packet
+ * @slot: slot of the coordinator; a participant refuses one that is not below RMC_TX_SLOTS
+ * @gen: use of the slot; of two gens that differ by less than 2^31, the older one is the smaller,
+ *	modulo 2^32
+ */
+struct rmc_txid {
+	u32 source;
+	u32 slot;
+	u32 gen;
+};
+
+/**
+ * struct rmc_tx_range - bytes that a transaction writes
+ * @offset: first byte, from the beginning of the segment
+ * @length: bytes
+ */
+struct rmc_tx_range {
+	u64 offset;
+	u64 length;
+};
+
+/* Is gen @a newer than gen @b? */
+static inline bool rmc_tx_newer(u32 a, u32 b)
+{
+	return (s32)(a - b) > 0;
+}
+
+static inline u64 rmc_tx_line_of(u64 offset)
+{
+	return offset / RMC_LINE;
+}
+
+#endif
