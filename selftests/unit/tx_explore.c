@@ -90,6 +90,10 @@ static const struct config configs[] = {
 	}, {
 		.name = "parallel", .about = "accesses that do not wait for each other",
 		.nodes = 2, .txs = 2,
+		.tx = { AT_ONCE(0, R(0, 0), P(1, 0, 0)), AT_ONCE(1, W(0, 0), R(1, 0), P(1, 1, 1)) },
+	}, {
+		.name = "parallel-more", .about = "the same, with one more",
+		.nodes = 2, .txs = 2, .size = 1,
 		.tx = { AT_ONCE(0, R(0, 0), P(1, 0, 0), R(1, 1)), AT_ONCE(1, W(0, 0), R(1, 0), P(1, 1, 1)) },
 	}, {
 		.name = "three-nodes", .about = "two transactions with all three nodes each",
@@ -146,7 +150,7 @@ static const struct config configs[] = {
 	}, {
 		.name = "restarts", .about = "a participant restarts and has forgotten all",
 		.nodes = 3, .txs = 2, .may_restart = 4,
-		.tx = { T(0, R(2, 0), W(1, 0), W(2, 0)), TWICE(1, R(1, 0), R(2, 0)) },
+		.tx = { T(0, R(2, 0), W(1, 0)), TWICE(1, R(1, 0), W(2, 0)) },
 	}, {
 		.name = "forgets", .about = "a participant forgets all, and nobody is told",
 		.nodes = 2, .txs = 2, .may_forget = 2,
@@ -176,7 +180,8 @@ static const struct config configs[] = {
 };
 
 /* A history of two transactions and two items: what each saw and wrote, the order of writes */
-static const char *judge(const u8 saw[2][2], const u8 wrote[2], const u8 order[2][2], bool in_time)
+static const char *judge(const u8 saw[2][2], const u8 wrote[2], const u8 order[2][2],
+			 bool in_time)
 {
 	static struct oracle o;
 	u32 t, i;
