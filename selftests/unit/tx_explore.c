@@ -97,7 +97,7 @@ static const struct config configs[] = {
 		.tx = { AT_ONCE(0, R(0, 0), P(1, 0, 0), R(1, 1)), AT_ONCE(1, W(0, 0), R(1, 0), P(1, 1, 1)) },
 	}, {
 		.name = "three-nodes", .about = "two transactions with all three nodes each",
-		.nodes = 3, .txs = 2, .size = 1,
+		.nodes = 3, .txs = 2,
 		.tx = { T(0, R(0, 0), W(1, 0), W(2, 0)), T(1, R(2, 0), W(1, 0), W(0, 0)) },
 	}, {
 		.name = "again", .about = "write skew, squashed ones run again",
@@ -162,7 +162,7 @@ static const struct config configs[] = {
 			TWICE(2, R(2, 0), W(0, 0)) },
 	}, {
 		.name = "loads-three", .about = "loads and stores beside two others",
-		.nodes = 2, .txs = 3, .size = 1,
+		.nodes = 2, .txs = 3,
 		.tx = { T(0, LOAD(0, 0), STORE(0, 1)), T(1, R(0, 1), W(0, 0)), T(1, W(0, 0), W(0, 1)) },
 	}, {
 		.name = "mixed", .about = "a loss, a duplicate, silence and a time-out in a run",
