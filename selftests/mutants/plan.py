@@ -104,6 +104,8 @@ GROUPS["sim"] = listed("list-core") + GROUPS["lib"][:-1] + [
     f"tools/sim/{n}" for n in variable(os.path.join("..", "tools", "sim", "Makefile"), "ENGINE")
     if n != "main.c"] + [f"tools/sim/papers/{n}.c" for n in ("eval", "sync_run", "sync_calls")] + [
     f"tools/common/{n}.c" for n in ("json", "adapter", "zipf")]
+# filters, participant and coordinator of transactions, alone
+GROUPS["hades"] = ["kmod/tx/*.c", "kmod/base/line.c", "kmod/base/mem.c"]
 GROUPS["dispatch"] = ["kmod/core/dispatch.c", "kmod/core/dispatch_cores.c"]
 GROUPS["oracle"] = GROUPS["dispatch"] + GROUPS["qsim"]
 
@@ -111,6 +113,7 @@ GROUPS["oracle"] = GROUPS["dispatch"] + GROUPS["qsim"]
 # Of host programs: folders; groups other than the core; values of module parameters; arguments
 HOST_FOLDERS = ("unit", "stress", "bench")
 GROUP = {"parking": "header", "worker_calls": "header", "region": "region",
+         "tx_filter": "hades", "tx_part": "hades", "tx_part_model": "hades", "tx_coord": "hades",
          "dispatch": "dispatch", "dispatch_cores": "dispatch", "dispatch_oracle": "oracle"}
 ENVIRONMENT = {"stress.tsan": {"RMC_TESTBED": "pair,mtu=512"}}
 ARGUMENTS = {"stress.tsan": ["1"]}
@@ -231,6 +234,7 @@ ORDER = {
 }
 
 ORDER["sim"] = ORDER["calls"] = ORDER["compat"] = ORDER["qsim"] = ORDER["chip"] = ORDER["dispatch"] = []
+ORDER["hades"] = []
 ORDER["check"] = ORDER["blocks"] = ORDER["swsync"] = ORDER["tx"] = []
 ORDER["lib"] = MSG[:1] + KV[:1] + [LIMITS["barrier"]]
 
@@ -280,6 +284,7 @@ AREAS = {
     "region": ("region", ["region"]),
     "dispatch": ("dispatch", ["dispatch", "dispatch_cores", "dispatch_oracle", "dispatch.asan",
                               "dispatch_cores.asan"]),
+    "hades": ("hades", ["tx_coord", "tx_part", "tx_part_model", "tx_part.asan", "tx_coord.asan", "tx_filter"]),
     "park": ("header", ["parking"]),
     "posted": ("header", ["worker_calls"]),
     "recover": ("header", ["recover"]),
