@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Coordinator: phases of transactions (HADES table II, "commit at x"). */
 #include "coord.h"
-#include "part.h"
 
 static u64 bit_of(u32 slot)
 {

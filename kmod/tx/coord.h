@@ -106,7 +106,7 @@ struct rmc_tx_coord {
  * @nid: endpoint of the participant
  * @slot: slot
  * @gen: use of the slot
- * @flags: of an INTEND: RMC_TX_HERE (part.h), or 0
+ * @flags: of an INTEND: RMC_TX_HERE, or 0
  */
 struct rmc_tx_msg {
 	u16 kind;

@@ -42,9 +42,6 @@ enum rmc_tx_access {
 	RMC_TX_OWN,		/* they are read, too, but to write parts of them */
 };
 
-/* Flags of an INTEND */
-#define RMC_TX_HERE		1U	/* an access was answered: there has to be a record */
-
 /**
  * struct rmc_tx_line - a line of an INTEND, and its new content
  * @line: its number in the segment

@@ -81,6 +81,9 @@ struct rmc_tx_range {
 	u64 length;
 };
 
+/* Flag of an INTEND: an access was answered there, so there has to be a record */
+#define RMC_TX_HERE		1U
+
 /* Is gen @a newer than gen @b? */
 static inline bool rmc_tx_newer(u32 a, u32 b)
 {

@@ -106,7 +106,8 @@ GROUPS["sim"] = listed("list-core") + GROUPS["lib"][:-1] + [
     f"tools/sim/{n}" for n in variable(os.path.join("..", "tools", "sim", "Makefile"), "ENGINE")
     if n != "main.c"] + [f"tools/sim/papers/{n}.c" for n in ("eval", "sync_run", "sync_calls")] + [
     f"tools/common/{n}.c" for n in ("json", "adapter", "zipf")]
-GROUPS["explore"] = ["kmod/tx/*.c", "kmod/base/line.c", "kmod/base/mem.c"]
+# filters, participant and coordinator of transactions, alone
+GROUPS["hades"] = ["kmod/tx/*.c", "kmod/base/line.c", "kmod/base/mem.c"]
 GROUPS["dispatch"] = ["kmod/core/dispatch.c", "kmod/core/dispatch_cores.c"]
 GROUPS["oracle"] = GROUPS["dispatch"] + GROUPS["qsim"]
 
@@ -114,6 +115,7 @@ GROUPS["oracle"] = GROUPS["dispatch"] + GROUPS["qsim"]
 # Of host programs: folders; groups other than the core; values of module parameters; arguments
 HOST_FOLDERS = ("unit", "stress", "bench")
 GROUP = {"parking": "header", "worker_calls": "header", "region": "region",
+         "tx_filter": "hades", "tx_part": "hades", "tx_part_model": "hades", "tx_coord": "hades",
          "dispatch": "dispatch", "dispatch_cores": "dispatch", "dispatch_oracle": "oracle"}
 ENVIRONMENT = {"stress.tsan": {"RMC_TESTBED": "pair,mtu=512"}}
 ARGUMENTS = {"stress.tsan": ["1"]}
@@ -168,7 +170,7 @@ PROGRAMS["tx_workloads"] = ("tx", "tx", [f"{LIB}/test_tx_workloads.c"] + [
 PROGRAMS["qsim"] = ("qsim", "qsim", ["selftests/tools/qsim/test_qsim.c"], {}, [])
 for n in ("theory", "sabre", "sonuma", "sync"):
     PROGRAMS[f"sim.{n}"] = ("sim.stores" if n == "sabre" else "sim", "sim", [f"selftests/sim/{n}.c"], {}, [])
-PROGRAMS["tx_explore"] = ("explore", "explore", ["selftests/unit/tx_explore.c"], {}, [])
+PROGRAMS["tx_explore"] = ("explore", "hades", ["selftests/unit/tx_explore.c"], {}, [])
 PROGRAMS["recover"] = ("recover", "header", [f"{LIB}/test_recover.c", "tools/common/json.c"], {}, [])
 PROGRAMS["chip"] = ("chip", "chip", ["selftests/tools/chip/test_chip.c"], {}, [])
 
@@ -235,7 +237,8 @@ ORDER = {
 }
 
 ORDER["sim"] = ORDER["calls"] = ORDER["compat"] = ORDER["qsim"] = ORDER["chip"] = ORDER["dispatch"] = []
-ORDER["explore"] = ORDER["check"] = ORDER["blocks"] = ORDER["swsync"] = ORDER["tx"] = []
+ORDER["hades"] = []
+ORDER["check"] = ORDER["blocks"] = ORDER["swsync"] = ORDER["tx"] = []
 ORDER["lib"] = MSG[:1] + KV[:1] + [LIMITS["barrier"]]
 
 # By area: its group, and the programs that run before those of ORDER
@@ -284,6 +287,7 @@ AREAS = {
     "region": ("region", ["region"]),
     "dispatch": ("dispatch", ["dispatch", "dispatch_cores", "dispatch_oracle", "dispatch.asan",
                               "dispatch_cores.asan"]),
+    "hades": ("hades", ["tx_coord", "tx_part", "tx_part_model", "tx_part.asan", "tx_coord.asan", "tx_filter"]),
     "park": ("header", ["parking"]),
     "posted": ("header", ["worker_calls"]),
     "recover": ("header", ["recover"]),
@@ -330,7 +334,7 @@ AREAS = {
     "tx": ("tx", ["tx", "tx_faults", "tx_doubt", "tx_history"]),
     "tx.history": ("tx", ["tx_history"]),
     "tx.workload": ("tx", ["tx_workloads"]),
-    "hades.explore": ("explore", ["tx_explore"]),
+    "hades.explore": ("hades", ["tx_explore"]),
     "herd": ("lib", HERD + [OTHER_SERVER] + LIVES),
 }
 
