@@ -83,7 +83,8 @@ static inline void model_view(u32 n)
 	if (id < model.views[n])
 		return;
 	if (!(id & (id - 1)) || !id)
-		model.view[n] = explore_grow(model.view[n], (id ? id * 2 : 1) * sizeof(struct view));
+		model.view[n] = explore_grow(model.view[n],
+					     (id ? id * 2 : 1) * sizeof(struct view));
 	model.view[n][id] = node_view(n);
 	model.views[n] = id + 1;
 }
@@ -413,7 +414,8 @@ static inline bool model_over(const struct state *s)
 	for (n = 0; n < conf->nodes; n++) {
 		over |= view_of(n, s->node[n])->over;
 		for (y = 0; y < conf->nodes; y++)
-			if ((flag(s->misc, M_DEAD + n) && !flag(s->misc, M_PART_EPOCH + 3 * y + n)) ||
+			if ((flag(s->misc, M_DEAD + n) &&
+			     !flag(s->misc, M_PART_EPOCH + 3 * y + n)) ||
 			    (flag(s->misc, M_RESTARTED + y) && model_coordinates(n) &&
 			     !flag(s->misc, M_COORD_EPOCH + 3 * n + y)))
 				return false;

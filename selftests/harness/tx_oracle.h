@@ -159,7 +159,7 @@ static inline bool oracle_check(struct oracle *o)
 				o->edge[t] |= o->edge[k];
 	for (t = 0; t < o->count; t++)
 		if (o->edge[t] >> t & 1)
-			return oracle_wrong(o, "no order of the transactions explains what they read");
+			return oracle_wrong(o, "no order explains what they read");
 	return true;
 }
 

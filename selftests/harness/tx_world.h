@@ -342,7 +342,8 @@ static inline void part_request(struct msg m)
 	m.reply = 1;
 	switch (m.kind) {
 	case MSG_ACCESS:
-		m.status = rmc_tx_part_access(p, &id, op->kind == OP_PART ? RMC_TX_OWN : RMC_TX_READ,
+		m.status = rmc_tx_part_access(p, &id,
+					      op->kind == OP_PART ? RMC_TX_OWN : RMC_TX_READ,
 					      op_offset(op), op_length(op));
 		for (k = 0; k < WORLD_WORDS && !m.status; k++)
 			m.v[k] = (u8)line_word(m.node, op->line, k);
@@ -371,10 +372,12 @@ static inline void part_request(struct msg m)
 static inline void coord_reply(const struct msg *m)
 {
 	static const u8 kinds[] = {
-		[MSG_INTEND] = RMC_TX_INTEND, [MSG_COMMIT] = RMC_TX_COMMIT, [MSG_ABORT] = RMC_TX_ABORT,
+		[MSG_INTEND] = RMC_TX_INTEND, [MSG_COMMIT] = RMC_TX_COMMIT,
+		[MSG_ABORT] = RMC_TX_ABORT,
 	};
 	struct rmc_tx_msg a = {
-		.nid = m->node, .slot = tx_slot(m->tx), .gen = gen_of(m->attempt), .flags = m->flags,
+		.nid = m->node, .slot = tx_slot(m->tx), .gen = gen_of(m->attempt),
+		.flags = m->flags,
 	};
 	struct node *d = &node[conf->tx[m->tx].node];
 
@@ -392,7 +395,8 @@ static inline void coord_reply(const struct msg *m)
 static inline void node_pump(u32 n)
 {
 	static const u8 kinds[] = {
-		[RMC_TX_INTEND] = MSG_INTEND, [RMC_TX_COMMIT] = MSG_COMMIT, [RMC_TX_ABORT] = MSG_ABORT,
+		[RMC_TX_INTEND] = MSG_INTEND, [RMC_TX_COMMIT] = MSG_COMMIT,
+		[RMC_TX_ABORT] = MSG_ABORT,
 	};
 	struct node *d = &node[n];
 	struct rmc_tx_msg a;

@@ -58,7 +58,8 @@ static const struct config configs[] = {
 	}, {
 		.name = "readers", .about = "two readers see two writes in the same order",
 		.nodes = 2, .txs = 4, .size = 1,
-		.tx = { T(0, W(0, 0)), T(1, W(1, 0)), T(0, R(0, 0), R(1, 0)), T(1, R(1, 0), R(0, 0)) },
+		.tx = { T(0, W(0, 0)), T(1, W(1, 0)), T(0, R(0, 0), R(1, 0)),
+			T(1, R(1, 0), R(0, 0)) },
 	}, {
 		.name = "cycle", .about = "each of three reads what the next one writes",
 		.nodes = 3, .txs = 3,
@@ -72,7 +73,7 @@ static const struct config configs[] = {
 		.nodes = 2, .txs = 2,
 		.tx = { T(0, W(0, 0), W(1, 0)), T(1, W(0, 0), W(1, 0)) },
 	}, {
-		.name = "blind-read", .about = "two write the same whole lines, a third one reads them",
+		.name = "blind-read", .about = "two write the same lines, a third reads them",
 		.nodes = 2, .txs = 3, .size = 1,
 		.tx = { T(0, W(0, 0), W(1, 0)), T(1, W(0, 0), W(1, 0)), T(1, R(0, 0), R(1, 0)) },
 	}, {
@@ -94,7 +95,8 @@ static const struct config configs[] = {
 	}, {
 		.name = "parallel-more", .about = "the same, with one more",
 		.nodes = 2, .txs = 2, .size = 1,
-		.tx = { AT_ONCE(0, R(0, 0), P(1, 0, 0), R(1, 1)), AT_ONCE(1, W(0, 0), R(1, 0), P(1, 1, 1)) },
+		.tx = { AT_ONCE(0, R(0, 0), P(1, 0, 0), R(1, 1)),
+			AT_ONCE(1, W(0, 0), R(1, 0), P(1, 1, 1)) },
 	}, {
 		.name = "three-nodes", .about = "two transactions with all three nodes each",
 		.nodes = 3, .txs = 2,
@@ -108,7 +110,7 @@ static const struct config configs[] = {
 		.nodes = 2, .txs = 2,
 		.tx = { T(0, LOAD(0, 0), LOAD(0, 1), W(1, 0)), T(1, R(1, 0), W(0, 0), W(0, 1)) },
 	}, {
-		.name = "stores", .about = "loads and stores at its own node beside reads and writes",
+		.name = "stores", .about = "loads and stores beside reads and writes",
 		.nodes = 2, .txs = 2,
 		.tx = { T(0, LOAD(0, 0), STORE(0, 1)), T(1, R(0, 1), W(0, 0)) },
 	}, {
@@ -140,7 +142,7 @@ static const struct config configs[] = {
 		.nodes = 2, .txs = 3, .drops = 1,
 		.tx = { T(0, R(1, 0)), T(0, R(1, 1), W(1, 0)), T(1, R(1, 0), W(1, 1)) },
 	}, {
-		.name = "silent", .about = "a participant hears nothing of a coordinator, which goes on",
+		.name = "silent", .about = "a participant hears nothing of a living coordinator",
 		.nodes = 2, .txs = 2, .silences = 1,
 		.tx = { T(0, R(0, 0), W(0, 0), W(1, 0)), T(1, R(0, 0), R(1, 0)) },
 	}, {
@@ -163,13 +165,15 @@ static const struct config configs[] = {
 	}, {
 		.name = "loads-three", .about = "loads and stores beside two others",
 		.nodes = 2, .txs = 3,
-		.tx = { T(0, LOAD(0, 0), STORE(0, 1)), T(1, R(0, 1), W(0, 0)), T(1, W(0, 0), W(0, 1)) },
+		.tx = { T(0, LOAD(0, 0), STORE(0, 1)), T(1, R(0, 1), W(0, 0)),
+			T(1, W(0, 0), W(0, 1)) },
 	}, {
 		.name = "mixed", .about = "a loss, a duplicate, silence and a time-out in a run",
-		.nodes = 2, .txs = 2, .drops = 1, .dups = 1, .silences = 1, .expiries = 1, .size = 1,
+		.nodes = 2, .txs = 2, .size = 1,
+		.drops = 1, .dups = 1, .silences = 1, .expiries = 1,
 		.tx = { T(0, R(0, 0), W(1, 0)), T(1, R(1, 0), W(0, 0)) },
 	}, {
-		.name = "dies-lost", .about = "a coordinator dies, a message is lost, others run again",
+		.name = "dies-lost", .about = "a coordinator dies, a message is lost",
 		.nodes = 3, .txs = 2, .drops = 1, .may_die = 1, .size = 1,
 		.tx = { T(0, R(1, 0), W(1, 0), W(2, 0)), TWICE(1, R(1, 0), W(2, 0)) },
 	}, {
