@@ -117,8 +117,8 @@ static u8 open_record(struct rmc_tx_part *p, const struct rmc_txid *id, struct t
 	return RMC_S_OK;
 }
 
-/* Bytes inside the range? Ends of a range in lines. */
-static bool in_range(const struct rmc_tx_part *p, u64 offset, u64 length)
+/* Are these bytes inside the range? */
+static bool covers(const struct rmc_tx_part *p, u64 offset, u64 length)
 {
 	return offset >= p->limits.start && length <= p->limits.length &&
 	       offset - p->limits.start <= p->limits.length - length;
@@ -166,7 +166,7 @@ u8 rmc_tx_part_access(struct rmc_tx_part *p, const struct rmc_txid *id, enum rmc
 
 	if (!length || length > RMC_TX_LINES * RMC_LINE)
 		return RMC_S_BAD_LENGTH;
-	if (!in_range(p, offset, length))
+	if (!covers(p, offset, length))
 		return RMC_S_OUT_OF_RANGE;
 	status = open_record(p, id, &t);
 	if (status)
@@ -245,7 +245,7 @@ static u8 check_ranges(const struct rmc_tx_part *p, const struct rmc_tx_range *r
 	for (i = 0; i < count; i++) {
 		if (!range[i].length)
 			return RMC_S_BAD_LENGTH;
-		if (!in_range(p, range[i].offset, range[i].length))
+		if (!covers(p, range[i].offset, range[i].length))
 			return RMC_S_OUT_OF_RANGE;
 		if (range[i].offset < end)
 			return RMC_S_PROTOCOL;
@@ -510,7 +510,7 @@ u8 rmc_tx_part_data(struct rmc_tx_part *p, const struct rmc_txid *id, u64 offset
 
 	if (!length || length > RMC_TX_LINES * RMC_LINE)
 		return RMC_S_BAD_LENGTH;
-	if (!in_range(p, offset, length))
+	if (!covers(p, offset, length))
 		return RMC_S_OUT_OF_RANGE;
 	if (id->source >= RMC_TX_SOURCES || id->slot >= RMC_TX_SLOTS)
 		return RMC_S_PROTOCOL;

@@ -7,6 +7,7 @@
 #include <time.h>
 #include "../tap.h"
 #include "kmod/tx/filter.h"
+#include "hooks.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #define TRIALS		1000

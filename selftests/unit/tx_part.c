@@ -41,6 +41,12 @@ static void test_setup(void)
 	p = rmc_tx_part_new(&limits, &b.mem, NULL);
 	CHECK(!IS_ERR(p) && p->limits.buffers == 3);
 	rmc_tx_part_free(p);
+#ifdef RMC_TEST_HOOKS
+	rmc_no_user_memory = 1;
+	p = rmc_tx_part_new(&limits, &b.mem, NULL);
+	CHECK(IS_ERR(p) && (intptr_t)p == -ENOMEM);
+	rmc_no_user_memory = 0;
+#endif
 	bed_end(&b);
 }
 
