@@ -679,6 +679,8 @@ void rmc_tx_part_epoch(struct rmc_tx_part *p, u32 source)
 {
 	struct tx t;
 
+	if (source == p->limits.self)
+		p->local_squashed = 0;
 	if (source >= RMC_TX_SOURCES || !p->group_of[source])
 		return;
 	t.g = &p->group[p->group_of[source] - 1];
@@ -692,8 +694,6 @@ void rmc_tx_part_epoch(struct rmc_tx_part *p, u32 source)
 	p->group_of[source] = 0;
 	while (p->groups && !p->group[p->groups - 1].source)
 		p->groups--;
-	if (source == p->limits.self)
-		p->local_squashed = 0;
 }
 
 /**
