@@ -117,10 +117,11 @@ static u8 open_record(struct rmc_tx_part *p, const struct rmc_txid *id, struct t
 	return RMC_S_OK;
 }
 
-/* Bytes inside the range? Ends of a range in lines. */
-static bool in_range(const struct rmc_tx_part *p, u64 offset, u64 length)
+/* Are these bytes inside the range? */
+static bool covers(const struct rmc_tx_part *p, u64 offset, u64 length)
 {
-	return offset >= p->limits.start && length <= p->limits.length &&
+	/* one before the range is far behind it */
+	return length <= p->limits.length &&
 	       offset - p->limits.start <= p->limits.length - length;
 }
 
@@ -166,7 +167,7 @@ u8 rmc_tx_part_access(struct rmc_tx_part *p, const struct rmc_txid *id, enum rmc
 
 	if (!length || length > RMC_TX_LINES * RMC_LINE)
 		return RMC_S_BAD_LENGTH;
-	if (!in_range(p, offset, length))
+	if (!covers(p, offset, length))
 		return RMC_S_OUT_OF_RANGE;
 	status = open_record(p, id, &t);
 	if (status)
@@ -245,7 +246,7 @@ static u8 check_ranges(const struct rmc_tx_part *p, const struct rmc_tx_range *r
 	for (i = 0; i < count; i++) {
 		if (!range[i].length)
 			return RMC_S_BAD_LENGTH;
-		if (!in_range(p, range[i].offset, range[i].length))
+		if (!covers(p, range[i].offset, range[i].length))
 			return RMC_S_OUT_OF_RANGE;
 		if (range[i].offset < end)
 			return RMC_S_PROTOCOL;
@@ -276,16 +277,12 @@ static bool same_list(struct tx *t, const struct rmc_tx_range *range, u32 count)
 	return !i;
 }
 
-/* Slots of local transactions that are committing, beside @t */
-static u64 local_lockers(const struct rmc_tx_part *p, const struct tx *t)
+/* Slots of local transactions that are committing */
+static u64 local_lockers(const struct rmc_tx_part *p)
 {
 	u32 index = p->group_of[p->limits.self];
-	const struct rmc_tx_group *g;
 
-	if (!index)
-		return 0;
-	g = &p->group[index - 1];
-	return g->locked & ~(g == t->g ? t->bit : 0);
+	return p->local && index ? p->group[index - 1].locked : 0;
 }
 
 /* Local transactions that use a line, by filters that their process may have scribbled in */
@@ -298,11 +295,10 @@ static u64 local_users(const struct rmc_tx_local *l, u64 line)
 }
 
 /* May it lock its lines, in spite of those that hold locks? (HADES section V-B) */
-static bool may_lock(const struct rmc_tx_part *p, const struct tx *t,
-		     const struct rmc_tx_range *range, u32 count)
+static bool may_lock(const struct rmc_tx_part *p, const struct rmc_tx_range *range, u32 count)
 {
 	struct walk w = { .range = range, .count = count };
-	u64 lockers = p->local ? local_lockers(p, t) : 0;
+	u64 lockers = local_lockers(p);
 	const struct rmc_tx_group *g;
 	struct rmc_tx_hash h;
 	u32 i;
@@ -387,9 +383,10 @@ static void lock(struct rmc_tx_part *p, struct tx *t, const struct rmc_tx_range 
 	t->r->state = RMC_TX_PREPARED;
 	WRITE_ONCE(t->g->locked, t->g->locked | t->bit);
 	p->locks++;
-	/* lock before looking at local filters; the owner: bit of a filter before looking at locks */
-	if (p->local)
+	if (p->local) {
+		/* a lock, then local filters; the owner's part: a bit there, then the locks */
 		smp_mb();
+	}
 	for (i = t->r->first; i; i = line_at(t->g, i)->next)
 		squash_users(p, t, line_at(t->g, i)->line);
 }
@@ -464,7 +461,7 @@ u8 rmc_tx_part_intend(struct rmc_tx_part *p, const struct rmc_txid *id, u32 flag
 		return refuse(&t, RMC_S_TX_SQUASHED);
 	if (p->locks >= p->limits.buffers || lines > RMC_TX_LINES - t.g->lines)
 		return refuse(&t, RMC_S_TX_FULL);
-	if (!may_lock(p, &t, range, count))
+	if (!may_lock(p, range, count))
 		return refuse(&t, RMC_S_TX_LOCKED);
 	lock(p, &t, range, count);
 	return RMC_S_OK;
@@ -510,7 +507,7 @@ u8 rmc_tx_part_data(struct rmc_tx_part *p, const struct rmc_txid *id, u64 offset
 
 	if (!length || length > RMC_TX_LINES * RMC_LINE)
 		return RMC_S_BAD_LENGTH;
-	if (!in_range(p, offset, length))
+	if (!covers(p, offset, length))
 		return RMC_S_OUT_OF_RANGE;
 	if (id->source >= RMC_TX_SOURCES || id->slot >= RMC_TX_SLOTS)
 		return RMC_S_PROTOCOL;
@@ -554,6 +551,33 @@ static void apply(const struct rmc_tx_part *p, struct tx *t)
 	}
 }
 
+static u8 close_commit(struct rmc_tx_part *p, struct tx *t)
+{
+	switch (t->r->state) {
+	case RMC_TX_COMMITTED:
+		return RMC_S_OK;
+	case RMC_TX_ABORTED:
+		return RMC_S_TX_STALE;
+	case RMC_TX_PREPARED:
+		if (t->r->missing)
+			return RMC_S_BUSY;
+		apply(p, t);
+		finish(p, t, t->r->gen, RMC_TX_COMMITTED);
+		return RMC_S_OK;
+	default:
+		return RMC_S_PROTOCOL;
+	}
+}
+
+static u8 close_abort(struct rmc_tx_part *p, struct tx *t)
+{
+	if (t->r->state == RMC_TX_COMMITTED)
+		return RMC_S_PROTOCOL;
+	if (t->r->state != RMC_TX_ABORTED)
+		finish(p, t, t->r->gen, RMC_TX_ABORTED);
+	return RMC_S_OK;
+}
+
 /* CLOSE of a transaction that has no record */
 static u8 close_unknown(struct rmc_tx_part *p, const struct rmc_txid *id, bool commit)
 {
@@ -561,7 +585,7 @@ static u8 close_unknown(struct rmc_tx_part *p, const struct rmc_txid *id, bool c
 
 	if (commit)
 		return RMC_S_TX_STALE;
-	/* so that no access which is late makes a record; without a group there is none to protect */
+	/* so that no access which is late makes a record; without a group none can */
 	if (find(p, id, true, &t))
 		return RMC_S_OK;
 	if (t.r->state == RMC_TX_PREPARED)
@@ -591,24 +615,12 @@ u8 rmc_tx_part_close(struct rmc_tx_part *p, const struct rmc_txid *id, bool comm
 
 	if (id->source >= RMC_TX_SOURCES || id->slot >= RMC_TX_SLOTS)
 		return RMC_S_PROTOCOL;
-	if (find(p, id, false, &t) || t.r->state == RMC_TX_NONE || t.r->gen != id->gen) {
+	if (find(p, id, false, &t) || t.r->state == RMC_TX_NONE || t.r->gen != id->gen)
 		status = close_unknown(p, id, commit);
-	} else if (is_closed(t.r)) {
-		if (commit == (t.r->state == RMC_TX_COMMITTED))
-			return RMC_S_OK;
-		return commit ? RMC_S_TX_STALE : RMC_S_PROTOCOL;
-	} else if (!commit) {
-		finish(p, &t, id->gen, RMC_TX_ABORTED);
-		status = RMC_S_OK;
-	} else if (t.r->state != RMC_TX_PREPARED) {
-		return RMC_S_PROTOCOL;
-	} else if (t.r->missing) {
-		return RMC_S_BUSY;
-	} else {
-		apply(p, &t);
-		finish(p, &t, id->gen, RMC_TX_COMMITTED);
-		status = RMC_S_OK;
-	}
+	else if (commit)
+		status = close_commit(p, &t);
+	else
+		status = close_abort(p, &t);
 	/* the slot's next local transaction is another one */
 	if (!status && id->source == p->limits.self)
 		p->local_squashed &= ~(1ULL << id->slot);
@@ -679,6 +691,8 @@ void rmc_tx_part_epoch(struct rmc_tx_part *p, u32 source)
 {
 	struct tx t;
 
+	if (source == p->limits.self)
+		p->local_squashed = 0;
 	if (source >= RMC_TX_SOURCES || !p->group_of[source])
 		return;
 	t.g = &p->group[p->group_of[source] - 1];
@@ -692,8 +706,6 @@ void rmc_tx_part_epoch(struct rmc_tx_part *p, u32 source)
 	p->group_of[source] = 0;
 	while (p->groups && !p->group[p->groups - 1].source)
 		p->groups--;
-	if (source == p->limits.self)
-		p->local_squashed = 0;
 }
 
 /**

@@ -6,12 +6,7 @@
 #include <string.h>
 #include "../tap.h"
 #include "kmod/tx/part.h"
-
-#ifdef RMC_TEST_HOOKS
-/* as in testbed.c, which not every program with this has */
-void (*rmc_between_passes)(void) __attribute__((weak));
-void (*rmc_at_barrier)(void) __attribute__((weak));
-#endif
+#include "hooks.h"
 
 #define BED_PAGE	4096
 #define BED_PAGES	32

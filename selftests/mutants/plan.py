@@ -116,6 +116,7 @@ GROUPS["oracle"] = GROUPS["dispatch"] + GROUPS["qsim"]
 HOST_FOLDERS = ("unit", "stress", "bench")
 GROUP = {"parking": "header", "worker_calls": "header", "region": "region",
          "tx_filter": "hades", "tx_part": "hades", "tx_part_model": "hades", "tx_coord": "hades",
+         "tx_transfers": "hades",
          "dispatch": "dispatch", "dispatch_cores": "dispatch", "dispatch_oracle": "oracle"}
 ENVIRONMENT = {"stress.tsan": {"RMC_TESTBED": "pair,mtu=512"}}
 ARGUMENTS = {"stress.tsan": ["1"]}
@@ -287,7 +288,8 @@ AREAS = {
     "region": ("region", ["region"]),
     "dispatch": ("dispatch", ["dispatch", "dispatch_cores", "dispatch_oracle", "dispatch.asan",
                               "dispatch_cores.asan"]),
-    "hades": ("hades", ["tx_coord", "tx_part", "tx_part_model", "tx_part.asan", "tx_coord.asan", "tx_filter"]),
+    "hades": ("hades", ["tx_coord", "tx_part", "tx_part_model", "tx_transfers", "tx_part.asan", "tx_coord.asan",
+                        "tx_filter"]),
     "park": ("header", ["parking"]),
     "posted": ("header", ["worker_calls"]),
     "recover": ("header", ["recover"]),

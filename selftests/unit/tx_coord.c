@@ -6,6 +6,7 @@
 #include <string.h>
 #include "../tap.h"
 #include "kmod/tx/coord.h"
+#include "hooks.h"
 
 #define SELF	2
 #define SLOT	5

@@ -41,6 +41,12 @@ static void test_setup(void)
 	p = rmc_tx_part_new(&limits, &b.mem, NULL);
 	CHECK(!IS_ERR(p) && p->limits.buffers == 3);
 	rmc_tx_part_free(p);
+#ifdef RMC_TEST_HOOKS
+	rmc_no_user_memory = 1;
+	p = rmc_tx_part_new(&limits, &b.mem, NULL);
+	CHECK(IS_ERR(p) && (intptr_t)p == -ENOMEM);
+	rmc_no_user_memory = 0;
+#endif
 	bed_end(&b);
 }
 
@@ -201,6 +207,28 @@ static void test_lines(void)
 	CHECK_EQ(tx_intend(&b, tx(1, 0, 2), 0, LINE(15), 64), RMC_S_OK);
 	CHECK_EQ(tx_read(&b, tx(2, 0, 1), LINE(40), 1), RMC_S_TX_SQUASHED);
 	CHECK_EQ(tx_read(&b, tx(2, 1, 1), LINE(40), 1), RMC_S_TX_SQUASHED);
+	bed_end(&b);
+}
+
+/* Who was squashed is named once, and not after it has heard of it. */
+static void test_hints(void)
+{
+	struct rmc_txid hint;
+	u32 i;
+
+	bed_begin(&b);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(tx_read(&b, tx(2, i, 10 + i), LINE(8), 128), RMC_S_OK);
+	CHECK_EQ(tx_intend(&b, tx(1, 0, 1), 0, LINE(8), 64), RMC_S_OK);
+	CHECK(rmc_tx_part_hint(b.p, &hint));
+	CHECK(hint.source == 2 && hint.slot == 0 && hint.gen == 10);
+	/* this one's INTEND is refused, that one's coordinator has ended it */
+	CHECK_EQ(tx_intend(&b, tx(2, 1, 11), RMC_TX_HERE, 0, 0), RMC_S_TX_SQUASHED);
+	CHECK_EQ(tx_abort(&b, tx(2, 2, 12)), RMC_S_OK);
+	CHECK(!rmc_tx_part_hint(b.p, &hint));
+	/* once more, by another one */
+	CHECK_EQ(tx_intend(&b, tx(1, 1, 1), 0, LINE(9), 64), RMC_S_OK);
+	CHECK(!rmc_tx_part_hint(b.p, &hint));
 	bed_end(&b);
 }
 
@@ -540,6 +568,10 @@ static void test_local(void)
 	CHECK_EQ(tx_intend(&b, own, 0, 9 * 64, 64), RMC_S_TX_SQUASHED);
 	CHECK_EQ(tx_abort(&b, own), RMC_S_OK);
 	CHECK_EQ(b.p->local_squashed, 1 << 6);
+	/* ... and none of a remote one in a slot of that number */
+	CHECK_EQ(tx_intend(&b, tx(1, 6, 1), 0, 40 * 64, 64), RMC_S_OK);
+	CHECK_EQ(tx_abort(&b, tx(1, 6, 1)), RMC_S_OK);
+	CHECK_EQ(b.p->local_squashed, 1 << 6);
 	/* its own filter does not hurt it, others' do */
 	own.gen++;
 	CHECK_EQ(tx_intend(&b, own, 0, 9 * 64, 64), RMC_S_OK);
@@ -632,6 +664,7 @@ int main(void)
 		{ "tx part: peers that keep no rule", test_hostile },
 		{ "tx part: who conflicts with whom", test_conflicts },
 		{ "tx part: accesses of several lines", test_lines },
+		{ "tx part: hints", test_hints },
 		{ "tx part: INTEND that is repeated", test_repeated },
 		{ "tx part: DATA in any order", test_data },
 		{ "tx part: much DATA", test_much_data },
