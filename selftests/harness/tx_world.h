@@ -386,8 +386,12 @@ static inline void coord_reply(const struct msg *m)
 		return;
 	}
 	a.kind = kinds[m->kind];
-	if (m->kind == MSG_COMMIT && m->status && m->status != RMC_S_BUSY)
+	if (m->kind == MSG_COMMIT && m->status && m->status != RMC_S_BUSY) {
 		d->client[m->tx].in_doubt = 1;
+		/* only a participant that was lost may not know it any more */
+		if (!conf->may_restart && !conf->may_forget)
+			d->odd = 1;
+	}
 	rmc_tx_coord_answer(&d->coord, &a, m->status);
 }
 
