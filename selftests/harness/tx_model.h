@@ -497,6 +497,12 @@ static inline void model_trace(u32 id)
 	}
 }
 
+static const char *const odd_names[] = {
+	[ODD_TORN] = "a line is a mixture, or has a value that nobody wrote",
+	[ODD_CALL] = "a call of a coordinator failed",
+	[ODD_LOST] = "a part of a decided transaction was not stored",
+};
+
 /* Visits all states of a configuration; how it went is in the model */
 static inline void model_run(u32 limit)
 {
@@ -517,7 +523,7 @@ static inline void model_run(u32 limit)
 		se->from = id;
 		for (n = 0; n < conf->nodes; n++)
 			if (view_of(n, s.node[n])->odd)
-				model_wrong(id, "a torn line, or a call that failed");
+				model_wrong(id, odd_names[view_of(n, s.node[n])->odd]);
 		if (model_over(&s)) {
 			se->ends[id] = 1;
 			model_end(&s, id);

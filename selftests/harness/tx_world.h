@@ -93,6 +93,10 @@ enum client_phase {
 	CLIENT_IDLE, CLIENT_RUNS, CLIENT_COMMITS, CLIENT_OVER, CLIENT_DEAD,
 };
 
+enum odd {
+	ODD_NOT, ODD_TORN, ODD_CALL, ODD_LOST,
+};
+
 struct client {
 	u8 phase;
 	u8 attempt;
@@ -111,7 +115,7 @@ struct node {
 	struct rmc_tx_coord coord;
 	struct client client[WORLD_TXS];
 	struct oracle_item item[WORLD_LINES][WORLD_WORDS];
-	u64 odd;		/* a line was torn, or a call failed that must not */
+	u64 odd;		/* enum odd: what must not happen in any state */
 	u64 page[WORLD_PAGE / 8];
 };
 
@@ -127,7 +131,7 @@ struct step {
 struct view {
 	u8 startable, executing, busy, over;	/* bits of transactions */
 	bool clean;	/* nothing of a transaction is left at the participant */
-	bool odd;
+	u8 odd;		/* enum odd */
 };
 
 static const struct config *conf;
@@ -236,14 +240,14 @@ static inline void node_watch(u32 n)
 			if (now == (it->n ? it->value[it->n - 1] : 0))
 				continue;
 			if (now > UINT8_MAX || it->n == ORACLE_WRITES)
-				d->odd = 1;
+				d->odd = ODD_TORN;
 			else
 				it->value[it->n++] = (u8)now;
 		}
 		/* whole lines leave no mixture between the words that are looked at */
 		for (k = 2; k < 7; k++)
 			if (p[k] != p[1])
-				d->odd = 1;
+				d->odd = ODD_TORN;
 	}
 }
 
@@ -273,7 +277,7 @@ static inline void client_go(u32 t)
 			return;
 		if (rmc_tx_coord_touch(&d->coord, tx_slot(t), op->node, op->kind != OP_WRITE &&
 				       !op_is_local(op)))
-			d->odd = 1;
+			d->odd = ODD_CALL;
 		if (op->kind != OP_WRITE)
 			client_send(t, c->next);
 		c->next++;
@@ -282,7 +286,7 @@ static inline void client_go(u32 t)
 		return;
 	c->phase = CLIENT_COMMITS;
 	if (rmc_tx_coord_commit(&d->coord, tx_slot(t)))
-		d->odd = 1;
+		d->odd = ODD_CALL;
 }
 
 static inline void client_start(u32 t)
@@ -299,7 +303,7 @@ static inline void client_start(u32 t)
 	c->status = 0;
 	memset(c->saw, ORACLE_UNREAD, sizeof(c->saw));
 	if (rmc_tx_coord_begin(&d->coord, tx_slot(t), &gen) || gen != gen_of(c->attempt))
-		d->odd = 1;
+		d->odd = ODD_CALL;
 	step->began |= (u8)(1 << t);
 	client_go(t);
 }
@@ -390,7 +394,7 @@ static inline void coord_reply(const struct msg *m)
 		d->client[m->tx].in_doubt = 1;
 		/* only a participant that was lost may not know it any more */
 		if (!conf->may_restart && !conf->may_forget)
-			d->odd = 1;
+			d->odd = ODD_LOST;
 	}
 	rmc_tx_coord_answer(&d->coord, &a, m->status);
 }
@@ -547,7 +551,7 @@ static inline bool part_clean(const struct rmc_tx_part *p)
 
 static inline struct view node_view(u32 n)
 {
-	struct view v = { .clean = part_clean(part[n]), .odd = !!node[n].odd };
+	struct view v = { .clean = part_clean(part[n]), .odd = (u8)node[n].odd };
 	u32 t, most;
 
 	for (t = 0; t < conf->txs; t++) {
