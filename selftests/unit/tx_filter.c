@@ -10,7 +10,7 @@
 #include "hooks.h"
 
 #ifdef __SANITIZE_ADDRESS__
-#define TRIALS		1000
+#define TRIALS		3000
 #define LOOPS		200000
 #else
 #define TRIALS		6000
@@ -206,8 +206,8 @@ static void test_random(int split)
 		variance = 100 * theory / (TRIALS * (double)PROBES);
 		off = (rate > theory ? rate - theory : theory - rate) - 0.01 * theory;
 		CHECK(off < 0 || off * off < 25 * variance);
-		/* published ones have noise, too: no formula has 0.022 and 0.093 */
-		CHECK(rate < 1.7 * table[i].published[split] && rate > table[i].published[split] / 1.3);
+		/* published ones have noise, too: no formula has 0.003, 0.022 and 0.093 */
+		CHECK(rate < 2 * table[i].published[split] && rate > table[i].published[split] / 1.3);
 	}
 }
 
