@@ -95,8 +95,9 @@ static void finish(struct rmc_tx_part *p, struct tx *t, u32 gen, u8 state)
 }
 
 /*
- * The record of a transaction that is not over; with a newer gen one begins. An older one that is
- * OPEN is dropped: its coordinator ended it, and what was sent for it came late.
+ * The record of a transaction that is not over; with a newer gen one begins. An older one is dropped:
+ * a slot is used again when all nodes have answered its CLOSE, so it is over, and what this
+ * participant has of it came late, from before a CLOSE that found no record.
  */
 static u8 open_record(struct rmc_tx_part *p, const struct rmc_txid *id, struct tx *t)
 {
@@ -109,8 +110,6 @@ static u8 open_record(struct rmc_tx_part *p, const struct rmc_txid *id, struct t
 			return is_closed(t->r) ? RMC_S_TX_STALE : RMC_S_OK;
 		if (!rmc_tx_newer(id->gen, t->r->gen))
 			return RMC_S_TX_STALE;
-		if (t->r->state == RMC_TX_PREPARED)
-			return RMC_S_PROTOCOL;
 	}
 	finish(p, t, id->gen, RMC_TX_OPEN);
 	t->g->open |= t->bit;
@@ -413,8 +412,6 @@ static u8 forgotten(struct rmc_tx_part *p, const struct rmc_txid *id)
 			return RMC_S_OK;
 		if (!rmc_tx_newer(id->gen, t.r->gen))
 			return RMC_S_TX_STALE;
-		if (t.r->state == RMC_TX_PREPARED)
-			return RMC_S_PROTOCOL;
 	}
 	/* so that no access which is late makes a record */
 	finish(p, &t, id->gen, RMC_TX_ABORTED);
@@ -588,8 +585,6 @@ static u8 close_unknown(struct rmc_tx_part *p, const struct rmc_txid *id, bool c
 	/* so that no access which is late makes a record; without a group none can */
 	if (find(p, id, true, &t))
 		return RMC_S_OK;
-	if (t.r->state == RMC_TX_PREPARED)
-		return RMC_S_PROTOCOL;
 	if (t.r->state != RMC_TX_NONE && !rmc_tx_newer(id->gen, t.r->gen))
 		return RMC_S_TX_STALE;
 	finish(p, &t, id->gen, RMC_TX_ABORTED);

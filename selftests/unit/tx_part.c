@@ -385,16 +385,26 @@ static void test_close(void)
 	CHECK_EQ(tx_intend(&b, tx(2, 0, 1), 0, LINE(0), 64), RMC_S_OK);
 	CHECK_EQ(b.p->group[0].squashed, 0);
 	CHECK_EQ(tx_intend(&b, id, RMC_TX_HERE, LINE(1), 64), RMC_S_OK);
-	/* ... but not a prepared one */
+	/* ... a prepared one as well, with its lock: by any message but a commit */
 	id.gen++;
-	CHECK_EQ(tx_read(&b, id, LINE(1), 64), RMC_S_PROTOCOL);
-	CHECK_EQ(tx_intend(&b, id, 0, LINE(1), 64), RMC_S_PROTOCOL);
-	CHECK_EQ(tx_intend(&b, id, RMC_TX_HERE, LINE(1), 64), RMC_S_PROTOCOL);
-	CHECK_EQ(tx_abort(&b, id), RMC_S_PROTOCOL);
 	CHECK_EQ(tx_commit(&b, id), RMC_S_TX_STALE);
 	id.gen--;
 	CHECK_EQ(tx_state(&b, id), RMC_TX_PREPARED);
+	id.gen++;
+	CHECK_EQ(tx_read(&b, id, LINE(1), 64), RMC_S_OK);
+	CHECK_EQ(tx_state(&b, id), RMC_TX_OPEN);
+	CHECK_EQ(b.p->locks, 1);
+	CHECK_EQ(tx_intend(&b, id, RMC_TX_HERE, LINE(1), 64), RMC_S_OK);
+	id.gen++;
+	CHECK_EQ(tx_intend(&b, id, RMC_TX_HERE, LINE(1), 64), RMC_S_TX_STALE);
+	CHECK_EQ(b.p->locks, 1);
+	id.gen++;
+	CHECK_EQ(tx_intend(&b, id, 0, LINE(1), 64), RMC_S_OK);
+	CHECK_EQ(b.p->locks, 2);
+	id.gen++;
 	CHECK_EQ(tx_abort(&b, id), RMC_S_OK);
+	CHECK_EQ(b.p->locks, 1);
+	CHECK_EQ(b.p->group[0].lines, 0);
 	CHECK_EQ(bed_others(&b, 0, BED_BYTES, FILL), 0);
 	/* a newer abort ends an open one, too */
 	id.gen++;

@@ -82,8 +82,6 @@ static void model_clear(struct model *m, u8 state)
 static u8 model_open(struct model *m, u32 gen)
 {
 	if (m->state == RMC_TX_NONE || (s32)(gen - m->gen) > 0) {
-		if (m->state == RMC_TX_PREPARED)
-			return RMC_S_PROTOCOL;
 		m->gen = gen;
 		model_clear(m, RMC_TX_OPEN);
 	}
@@ -128,8 +126,6 @@ static u8 model_intend(struct model *m, u32 gen, bool here, u32 lines)
 	if (here && !known) {
 		if (m->state != RMC_TX_NONE && (s32)(gen - m->gen) < 0)
 			return RMC_S_TX_STALE;
-		if (m->state == RMC_TX_PREPARED)
-			return RMC_S_PROTOCOL;
 		m->gen = gen;
 		model_clear(m, RMC_TX_ABORTED);
 		return RMC_S_TX_STALE;
@@ -161,8 +157,6 @@ static u8 model_close(struct model *m, u32 gen, bool commit, u8 byte)
 	if (m->state == RMC_TX_NONE || m->gen != gen) {
 		if (commit)
 			return RMC_S_TX_STALE;
-		if (m->state == RMC_TX_PREPARED)
-			return RMC_S_PROTOCOL;
 		if (m->state != RMC_TX_NONE && (s32)(gen - m->gen) < 0)
 			return RMC_S_TX_STALE;
 		m->gen = gen;
