@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Registered memory in the pipelines: an array of equally large chunks in the kernel's
- * direct map. Once installed it is immutable, except for @length, @exposure and @notified.
+ * direct map. Once installed it is immutable, except for @length, @flags, @exposure and @notified.
  * kmod/dev/umem.c pins and releases the pages; the core never does.
  */
 #ifndef RMC_MEM_H
@@ -21,7 +21,7 @@
  *	segment minus the offset of the range in the segment, modulo 2^64
  * @shift: log2 of the chunk size; 12 for pages
  * @mask: chunk size - 1; rmc_mem_chunks() sets both
- * @flags: RMC_MEM_READONLY
+ * @flags: RMC_MEM_READONLY, RMC_MEM_TX; the latter is set and cleared by workers of all units
  * @sabre: enum rmc_sabre_mode; RMC_SABRE_DEFAULT: it holds no objects
  * @version_off: offset of the version in an object, bytes
  * @readers_off: offset of the reader count in an object, bytes
@@ -45,6 +45,11 @@ struct rmc_mem {
 	struct rmc_mem *primary;
 	struct rmc_event notified;
 };
+
+/* Some of it is a range of transactions (core/tx_homes.h); not of the uapi */
+#define RMC_MEM_TX		(1U << 31)
+/* Remote writes and atomics are refused, or have to be looked at */
+#define RMC_MEM_REFUSES		(RMC_MEM_READONLY | RMC_MEM_TX)
 
 /* Memory in chunks of 1 << @shift bytes */
 static inline void rmc_mem_chunks(struct rmc_mem *mem, u32 shift)

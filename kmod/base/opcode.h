@@ -24,6 +24,11 @@
 #define RMC_OPF_SLOT		0x800	/* it names a slot, not memory: slot.h */
 #define RMC_OPF_ENDS		0x1000	/* of a core: its message was processed, the slot is free */
 #define RMC_OPF_CONTROL		0x2000	/* it acts on its queue pair: no packet */
+#define RMC_OPF_TX		0x4000	/* of a transaction, tx_wire.h: to its context's RRPP */
+#define RMC_OPF_BODY		0x8000	/* a message of one, which names no memory: tx_wire.h */
+
+/* It names no memory of a segment */
+#define RMC_OPF_NO_MEMORY	(RMC_OPF_SLOT | RMC_OPF_BODY)
 
 /* Messages: on slots of a domain, core/domain.h */
 #define RMC_MESSAGE_OPS(X)							\
@@ -64,17 +69,36 @@
 
 /*
  * The same for opcodes that only packets have, from RMC_OP_WIRE on: an RMC sends such a request
- * by itself (core/client.h). They have no prepare(), and no application learns of them. There is
- * none so far; host tests add two.
+ * by itself (core/client.h). They have no prepare(), and no application learns of them. Those of
+ * transactions: tx_wire.h. Host tests add two.
  */
 #define RMC_OP_WIRE		32
+enum {
+	RMC_OP_TX_ACCESS = RMC_OP_WIRE,
+	RMC_OP_TX_INTEND,
+	RMC_OP_TX_DATA,
+	RMC_OP_TX_CLOSE,
+	RMC_OP_TX_MAX,
+};
+
+#define RMC_OPF_TX_BODY								\
+	(RMC_OPF_REQ_LINES | RMC_OPF_ONE_HOME | RMC_OPF_TX | RMC_OPF_BODY | RMC_OPF_IDEMPOTENT)
+
+#define RMC_TX_OPS(X)								\
+	X(TX_ACCESS, tx_access, RMC_OPF_OPERANDS | RMC_OPF_REP_LINES | RMC_OPF_ONE_HOME | \
+	  RMC_OPF_TX | RMC_OPF_IDEMPOTENT)					\
+	X(TX_INTEND, tx_intend, RMC_OPF_TX_BODY)				\
+	X(TX_DATA,   tx_data,   RMC_OPF_TX_BODY)				\
+	X(TX_CLOSE,  tx_close,  RMC_OPF_TX_BODY)
+
 #ifdef RMC_TEST_HOOKS
-enum { RMC_OP_PROBE = RMC_OP_WIRE, RMC_OP_PROBE_HOME };
+enum { RMC_OP_PROBE = RMC_OP_WIRE + 24, RMC_OP_PROBE_HOME };
 #define RMC_WIRE_OPS(X)								\
+	RMC_TX_OPS(X)								\
 	X(PROBE, probe, RMC_OPF_EMPTY)						\
 	X(PROBE_HOME, probe_home, RMC_OPF_REQ_LINES | RMC_OPF_ONE_HOME)
 #else
-#define RMC_WIRE_OPS(X)
+#define RMC_WIRE_OPS(X)		RMC_TX_OPS(X)
 #endif
 
 /* What a packet may have */
@@ -131,6 +155,15 @@ static inline u32 rmc_op_req_lines(u16 flags, u64 offset, u32 length)
 	if (flags & RMC_OPF_REQ_LINES)
 		return rmc_lines(offset, length);
 	return flags & RMC_OPF_OPERANDS ? 1 : 0;
+}
+
+/*
+ * True if the second word of a successful reply is a value, not an echo. Such an operation is one
+ * packet.
+ */
+static inline bool rmc_op_returns_word(u16 flags)
+{
+	return (flags & (RMC_OPF_OPERANDS | RMC_OPF_REP_LINES)) == RMC_OPF_OPERANDS;
 }
 
 static inline u32 rmc_op_rep_lines(u16 flags, u64 offset, u32 length)

@@ -4,6 +4,7 @@
 #define RMC_ADMIT_H
 
 #include "node.h"
+#include "tx_homes.h"
 
 /*
  * rmc_admit() - look up and validate the target of a request
@@ -25,7 +26,8 @@ static __always_inline u8 rmc_admit(const struct rmc_node *node, u16 ctx_id, u64
 		if (!mem)
 			return RMC_S_OUT_OF_RANGE;
 	}
-	if (unlikely(flags & RMC_OPF_MODIFIES && mem->flags & RMC_MEM_READONLY))
+	if (unlikely(flags & RMC_OPF_MODIFIES && READ_ONCE(mem->flags) & RMC_MEM_REFUSES) &&
+	    rmc_tx_homes_refuse(node, mem, offset, length))
 		return RMC_S_READ_ONLY;
 	*seg = mem;
 	return RMC_S_OK;

@@ -17,6 +17,7 @@
  * - packets are in flight to the same node, which must not be overtaken;
  * - the operation has more than RMC_LOCAL_PACKETS packets, or nodes have several units;
  * - filters exist, which act on packets;
+ * - it is of a transaction;
  * - the RRPP would reject the operation, or cannot read a line that keeps changing: a reply
  *   then has the status, or the operation times out.
  */
@@ -121,7 +122,7 @@ static __always_inline bool rmc_local_admit(const struct rmc_qpair *qp, const st
 	struct rmc_mem *seg;
 
 	if (!out->self || qp->force_ring || out->credits != out->req.mask + 1 ||
-	    flags & RMC_OPF_SLOT ||
+	    flags & (RMC_OPF_SLOT | RMC_OPF_TX) ||
 	    (w->offset & (RMC_LINE - 1)) + w->length > rmc_local_bytes_max(f, flags))
 		return false;
 	server = f->local[w->nid];

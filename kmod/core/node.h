@@ -218,7 +218,7 @@ static inline bool rmc_state_due(const struct rmc_node *node)
 	u32 used = 0;
 
 #define RMC_STATE_ROW(name) used |= node->name.used;
-	RMC_STATES(RMC_STATE_ROW)
+	RMC_POLLED_STATES(RMC_STATE_ROW)
 #undef RMC_STATE_ROW
 	return used;
 }

@@ -47,7 +47,7 @@ static bool first_reply(struct rmc_node *node, struct rmc_itt_entry *e, const st
 	struct rmc_track *t = &node->itt.track[e - node->itt.entry];
 	u32 i;
 
-	if (rmc_op_flags(e->op) & RMC_OPF_OPERANDS || !e->length)
+	if (rmc_op_returns_word(rmc_op_flags(e->op)) || !e->length)
 		return true;	/* one packet, and its reply is no echo */
 	if (rmc_op_announces(rmc_op_flags(e->op), p->word1)) {
 		if (t->validated)
@@ -195,13 +195,14 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, const struct rmc_d
 		u8 status = p.status;
 
 		if (unlikely(status)) {
-			if (status >= RMC_S_DOMAIN_MAX)
+			/* those of transactions are for their engine alone */
+			if (status >= (flags & RMC_OPF_TX ? RMC_S_TX_MAX : RMC_S_DOMAIN_MAX))
 				status = RMC_S_PROTOCOL;
 			if (status == RMC_S_BUSY)
 				rmc_tenant_charge(e->qp->tenant, RMC_TENANT_BUSY);
 		} else if (unlikely(announces)) {
 			/* has only a status */
-		} else if (flags & RMC_OPF_OPERANDS) {
+		} else if (rmc_op_returns_word(flags)) {
 			/* its second word is the old value, not an echo */
 			rmc_op_complete(e, &out->rep, p.word1);
 		} else if (likely(within(node, e, p.word1))) {

@@ -35,8 +35,8 @@ static __always_inline void prefetch_target(const struct rmc_qpair *qp, const st
 	u16 flags = rmc_op_flags(w->op);
 	struct rmc_mem *seg;
 
-	/* neither an empty operation nor a message has a target in memory */
-	if (likely(w->length && !(flags & RMC_OPF_SLOT) &&
+	/* neither an empty operation nor one of a slot or a table has a target in memory */
+	if (likely(w->length && !(flags & RMC_OPF_NO_MEMORY) &&
 		   !rmc_admit(server, qp->ctx_id, w->offset, w->length, flags, &seg)))
 		rmc_fetch_first(seg, w->offset, w->length, flags);
 }

@@ -13,6 +13,7 @@
 #include "admit.h"
 #include "pipeline.h"
 #include "../base/slot.h"
+#include "../base/tx_wire.h"
 
 /* Status of a request that a filter lost: nothing is served, its credit returns. */
 #define RMC_LOST	0xfd
@@ -55,6 +56,9 @@ static bool at_home(const struct rmc_node *node, const struct pending *p, u16 fl
 	if (flags & RMC_OPF_SLOT)
 		return (rmc_endpoint(f, node->nid) |
 			rmc_slot_home(p->req.offset, f->rrpp_order)) == node->ep;
+	if (flags & RMC_OPF_TX)
+		return (rmc_endpoint(f, node->nid) |
+			rmc_tx_home(p->req.ctx_id, f->rrpp_order)) == node->ep;
 	if (flags & RMC_OPF_NOTIFIES)
 		return false;
 	if (flags & RMC_OPF_EMPTY)
@@ -89,8 +93,8 @@ static __always_inline u8 validate(struct rmc_node *node, struct pending *p, u16
 	/* the switch has admitted what it has answered */
 	if (answered)
 		return RMC_ANSWERED;
-	/* serve() looks up the slot */
-	if (flags & RMC_OPF_SLOT)
+	/* serve() looks up the slot, or the table */
+	if (flags & RMC_OPF_NO_MEMORY)
 		return RMC_S_OK;
 	return rmc_admit(node, p->req.ctx_id, p->req.offset, p->req.length, flags, &p->seg);
 }
@@ -137,7 +141,7 @@ static __always_inline void gather(struct rmc_node *node, const struct rmc_desc 
 	p->pay_pos = pay_pos;
 	p->pay_lines = rmc_op_req_lines(flags, p->req.offset, p->req.length);
 	/* not for data requests of announced operations: their order is not decided yet */
-	if (likely(!p->status && p->req.length && !(flags & RMC_OPF_SLOT) &&
+	if (likely(!p->status && p->req.length && !(flags & RMC_OPF_NO_MEMORY) &&
 		   (!(flags & RMC_OPF_ANNOUNCED) || *word1 & RMC_REQ_FIRST)))
 		rmc_fetch_first(p->seg, p->req.offset, p->req.length, flags);
 	if (filtered && answered)
@@ -165,6 +169,9 @@ static __always_inline bool join(const struct rmc_fabric *f, const struct rmc_de
 	/* data requests are only counted; the ATT cuts the transfer into packets anew */
 	if (likely(!announced)) {
 		if (!rmc_mem_covers(p->seg, p->req.offset, p->run + more))
+			return false;
+		/* it may reach a range of transactions, which is admitted packet by packet */
+		if (unlikely(p->seg->flags & RMC_MEM_TX) && p->flags & RMC_OPF_MODIFIES)
 			return false;
 		if (p->pay_lines)
 			p->pay_lines += rmc_lines(0, more);
@@ -242,7 +249,7 @@ static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, stru
 			status = RMC_S_BUSY;
 		}
 	}
-	if (filtered && sw && status < RMC_S_DOMAIN_MAX)
+	if (filtered && sw && status < RMC_S_TX_MAX)
 		rmc_switch_replies(sw, in->ep, p->word0, *word1, status, &in->rep);
 	in->req.pos += count;
 	in->req.pay_pos += p->pay_lines;

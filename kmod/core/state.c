@@ -46,7 +46,7 @@ u32 rmc_state_poll(struct rmc_node *node)
 	u32 done = 0;
 
 #define RMC_STATE_ROW(name) if (node->name.used) done += rmc_##name##_poll(node);
-	RMC_STATES(RMC_STATE_ROW)
+	RMC_POLLED_STATES(RMC_STATE_ROW)
 #undef RMC_STATE_ROW
 	return done;
 }

@@ -19,6 +19,9 @@
  *   @stall_ms   tick() ends nothing earlier than after this; the node's clock is cautious
  *               enough for it, see rmc_state_tick()
  *
+ * One that is never to be polled, and costs no load per visit, is a row of RMC_STATES alone, and
+ * has neither poll() nor @used.
+ *
  * What it keeps per source is the member NAME of struct rmc_in, or arrays of its own by endpoint.
  */
 #ifndef RMC_STATE_H
@@ -26,6 +29,7 @@
 
 #include "att.h"
 #include "domain.h"
+#include "tx_homes.h"
 
 #ifdef RMC_TEST_HOOKS
 /* State of tests alone, selftests/harness/probe.c: it counts the calls of each function. */
@@ -46,19 +50,26 @@ struct rmc_tally {
 #endif
 
 /*	name of the state */
-#define RMC_STATES(X)	\
+#define RMC_POLLED_STATES(X)	\
 	X(att)			/* announced operations, att.h */	\
 	X(domains)		/* slots of messages, domain.h */	\
 	RMC_TEST_STATES(X)
 
+#define RMC_STATES(X)	\
+	RMC_POLLED_STATES(X)	\
+	X(tx_homes)		/* transactions, tx_homes.h */
+
 #define RMC_STATE_DECLARE(name)							\
 	int rmc_##name##_init(struct rmc_node *node);				\
 	void rmc_##name##_destroy(struct rmc_node *node);			\
-	u32 rmc_##name##_poll(struct rmc_node *node);				\
 	void rmc_##name##_tick(struct rmc_node *node);				\
 	void rmc_##name##_withdraw(struct rmc_node *node, const struct rmc_mem *seg); \
 	void rmc_##name##_close(struct rmc_node *node, struct rmc_in *in);
 RMC_STATES(RMC_STATE_DECLARE)
+#undef RMC_STATE_DECLARE
+#define RMC_STATE_DECLARE(name)							\
+	u32 rmc_##name##_poll(struct rmc_node *node);
+RMC_POLLED_STATES(RMC_STATE_DECLARE)
 #undef RMC_STATE_DECLARE
 
 int rmc_state_init(struct rmc_node *node);

@@ -188,8 +188,8 @@ static __always_inline void inject_packet(struct rmc_node *node, struct rmc_out 
 
 /*
  * Destination endpoint of the operation's packet at @offset. An operation of one home sends all
- * packets to the RRPP of its first byte. Notifications go to the first RRPP, the only one that
- * counts them.
+ * packets to the RRPP of its first byte, or of its slot or context. Notifications go to the first
+ * RRPP, the only one that counts them.
  */
 static __always_inline u32 route(const struct rmc_fabric *f, const struct rmc_itt_entry *e,
 				 u16 flags, u64 offset, const bool multi_unit)
@@ -198,6 +198,8 @@ static __always_inline u32 route(const struct rmc_fabric *f, const struct rmc_it
 		return e->nid;
 	if (flags & RMC_OPF_SLOT)
 		return rmc_endpoint(f, e->nid) | rmc_slot_home(e->offset, f->rrpp_order);
+	if (flags & RMC_OPF_TX)
+		return rmc_endpoint(f, e->nid) | rmc_tx_home(e->qp->ctx_id, f->rrpp_order);
 	if (flags & RMC_OPF_EMPTY)
 		return rmc_endpoint(f, e->nid);
 	return rmc_home(f, e->nid, flags & RMC_OPF_ONE_HOME ? e->offset : offset);

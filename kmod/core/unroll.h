@@ -6,6 +6,7 @@
 #include "account.h"
 #include "pipeline.h"
 #include "../base/slot.h"
+#include "../base/tx_wire.h"
 
 bool rmc_unroll_one(struct rmc_node *node, u16 tid);
 bool rmc_unroll_shared(struct rmc_node *node, u16 tid);

@@ -18,7 +18,7 @@ enum rmc_rank {
 
 static inline enum rmc_rank rmc_rank(u16 flags)
 {
-	if (!flags || flags & (RMC_OPF_ANNOUNCED | RMC_OPF_SLOT | RMC_OPF_CONTROL))
+	if (!flags || flags & (RMC_OPF_ANNOUNCED | RMC_OPF_SLOT | RMC_OPF_CONTROL | RMC_OPF_TX))
 		return RMC_RANK_NONE;
 	if (flags & RMC_OPF_OPERANDS)
 		return RMC_RANK_ATOMIC;

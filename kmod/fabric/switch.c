@@ -110,7 +110,7 @@ static void parse(const struct rmc_switch *sw, struct rmc_switch_packet *p)
 	p->holder = 1 + p->source * RMC_REQ_GROUPS + p->group;
 	p->era = sw->era[p->source];
 	/* what names no memory, or none that a packet may name */
-	if (!flags || flags & (RMC_OPF_SLOT | RMC_OPF_EMPTY) || !p->length)
+	if (!flags || flags & (RMC_OPF_NO_MEMORY | RMC_OPF_EMPTY) || !p->length)
 		return;
 	for (i = 0; i < RMC_SWITCH_RANGES && p->type != RMC_SWITCH_REFUSED; i++) {
 		const struct rmc_switch_range *r = &sw->range[i];

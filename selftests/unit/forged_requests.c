@@ -538,7 +538,7 @@ static void test_wire_only(const struct testbed_opts *o)
 	CHECK_EQ(ask(&a, &a.c[0], RMC_OP_RESUME, 0, 0), RMC_S_BAD_OP);
 	CHECK_EQ(probes_served, served + 1);
 	CHECK(!(rmc_op_mask() >> RMC_OP_WIRE));
-	CHECK_EQ(rmc_wqe_word0(RMC_OP_PROBE, 0, 0, 0) & RMC_WQE_OP_MASK << RMC_WQE_OP_SHIFT, 0);
+	CHECK_EQ(rmc_op_flags(RMC_OP_PROBE & RMC_WQE_OP_MASK), 0);
 	teardown(&a);
 }
 
