@@ -8,19 +8,19 @@
  *	others		blocks; absent: not in use
  *
  * A block's address is the number of its record. Reads and writes are those of the transaction, so
- * nothing is stored before it commits, and all blocks that it has entered are validated then: several
- * operations, also of several structures, are one transaction. An operation writes to a copy, which
- * leave() hands to the transaction; cancel() forgets it.
+ * nothing is stored before it commits, and all blocks that it has entered are validated then:
+ * several operations, also of several structures, are one transaction. An operation writes to a copy,
+ * which leave() hands to the transaction; cancel() forgets it.
  *
- * A squash, or another status that ends the transaction, ends the operation, and is its result. What
- * restarts an operation is a mixture of states, which its transaction cannot get rid of: begin()
+ * A squash, or another status that ends the transaction, ends the operation, and is its result.
+ * What restarts an operation is a mixture of states, which its transaction cannot get rid of: begin()
  * validates the transaction, which squashes it. If it is valid, the operation is executed again, a
  * few times: links are damaged then.
  *
- * Free blocks are those whose records are absent. So an allocation is an insertion, and takes effect
- * when the transaction commits; two transactions that choose the same block are in conflict. A
- * client begins at a place of its own, and goes on to the next block, or to any other one if that is
- * in use; it remembers blocks that it has retired. A record that it finds present stays in the read
+ * Free blocks are those whose records are absent. So an allocation is an insertion, and takes
+ * effect when the transaction commits; two transactions that choose the same block are in conflict. A
+ * client begins at a place of its own, and goes on to the next block, or to any other one if that
+ * is in use; it remembers blocks that it has retired. A record that it finds present stays in the read
  * set: after a few of them the transaction is squashed, and its next attempt looks elsewhere. After
  * many, all blocks are looked at in turn.
  */
@@ -297,18 +297,20 @@ static int tx_alloc(struct rmc_blocks *blocks, uint64_t beside, struct rmc_block
 	uint64_t most = unfixed(b) + TX_BLOCKS_JUMPS, at;
 	const void *data;
 	unsigned int looks;
+	bool spare;
 	int err;
 
 	(void)beside;		/* neighbours in the table are spread over the members */
 	for (looks = 0; looks < TX_BLOCKS_LOOKS && b->looked < most; looks++) {
+		spare = b->spare.n;
 		at = next_candidate(b);
 		if (is_held(b, at))
 			continue;
 		err = rmc_tx_get(b->t, record_of(b, at), 0, &data);
-		if (!err) {
+		if (!err && !spare)
 			jump(b);
+		if (!err)
 			continue;
-		}
 		if (err == -ENOENT)
 			err = take(b, at, h);
 		if (err)

@@ -4,7 +4,7 @@
  * set of keys: one has its length, the others its elements.
  *
  *	list l, of structure l modulo 3		key l * ROOM		length
- *						key l * ROOM + 1 ..	elements, the first one first
+ *						key l * ROOM + 1 ..	elements, in order
  *
  * A transaction appends to lists and reads whole lists, so its keys are in several structures.
  * An append inserts a key, and so splits, extends or rises; it writes the length anew, or deletes
@@ -91,8 +91,8 @@ static int change_key(struct client *l, enum what what, int list, uint64_t i, ui
 {
 	uint64_t none;
 
-	return run_action(l, list % KINDS, (struct action){ what, (uint64_t)list * ROOM + i, value },
-			  &none);
+	return run_action(l, list % KINDS,
+			  (struct action){ what, (uint64_t)list * ROOM + i, value }, &none);
 }
 
 static int write_length(struct client *l, const struct part *p)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Structures of blocks (lib/ds) in transactions (lib/tx/blocks.c), beside sequential models: several
- * operations on several structures in one transaction, which commits or not; a squash, a restart or
+ * Structures of blocks (lib/ds) in transactions (lib/tx/blocks.c), beside sequential models:
+ * several operations on several structures in one transaction, which commits or not; a squash, a restart or
  * a status at each call of the accessor and at each remote operation; another transaction there.
  */
 #include "structure_test.h"
@@ -580,18 +580,18 @@ static void each_operation(void)
 int main(void)
 {
 	static const struct tap_test tests[] = {
+		{ "holds of a block", holds },
+		{ "blocks that are refused", refused },
+		{ "which transaction blocks use", uses },
+		{ "blocks that are used again", blocks_again },
+		{ "two transactions allocate one block", same_block },
+		{ "an operation that always restarts", restarts_for_ever },
+		{ "more records than a transaction may access", too_many_records },
 		{ "transactions over several structures, as models have them", beside_models },
 		{ "a squash and a restart at each call of the accessor", each_call },
 		{ "another transaction, or a status, at each remote operation", each_operation },
 		{ "no block is free", no_room },
-		{ "two transactions allocate one block", same_block },
-		{ "blocks that are used again", blocks_again },
-		{ "an operation that always restarts", restarts_for_ever },
-		{ "more records than a transaction may access", too_many_records },
 		{ "links that are damaged", damaged_links },
-		{ "which transaction blocks use", uses },
-		{ "blocks that are refused", refused },
-		{ "holds of a block", holds },
 	};
 
 	return tap_run(tests, (int)ARRAY_SIZE(tests));

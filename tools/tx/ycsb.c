@@ -23,7 +23,7 @@ enum { VERSIONS, COUNTED, WEIGHTED, COUNTED_WEIGHTED, BAD_FIELDS, FOUND, STRANGE
 #define FIELD_MIN	16		/* bytes */
 #define ZIPF		0.99
 #define LOAD_AT_ONCE	4		/* insertions of one transaction */
-#define STRIDE		2654435761ULL	/* a prime above all numbers of keys: keys in another order */
+#define STRIDE		2654435761ULL	/* a prime above all --keys: their order when loaded */
 
 struct index {
 	const char *name;

@@ -274,8 +274,9 @@ RMC_SIZED void rmc_tx_stats(const struct rmc_tx_db *db, struct rmc_tx_stats *sta
 /* ---- structures of <rmc/ds.h> in transactions ---- */
 
 /*
- * Blocks of a structure in the records of a table: fixed ones, then at least one other, one less in
- * all than the table has records. A block's data has the length of a record: RMC_TABLE_BYTES, for example.
+ * Blocks of a structure in the records of a table: fixed ones, then at least one other; one less in
+ * all than the table has records. A block's data is as long as a record, RMC_TABLE_BYTES for
+ * example.
  *
  *	blocks = rmc_tx_blocks_open(db, 0, RMC_BLOCKS_TREE, 1)	after rmc_tx_open(), each member
  *	tree = rmc_tree_open(blocks, RMC_TREE_LINK)
@@ -296,8 +297,8 @@ RMC_SIZED void rmc_tx_stats(const struct rmc_tx_db *db, struct rmc_tx_stats *sta
  * does with records: they take effect when it commits, also what is allocated, or not at all. One
  * that is not 0, -ENOENT or -EEXIST has been executed in part, unless it is -ENOSPC: the transaction
  * must not commit. Besides those of <rmc/ds.h>, results are those of rmc_tx_get(), with -E2BIG for
- * more than options.records, which are counted with each block on the way; -EINVAL: the blocks use no
- * transaction, or it has ended; -EBUSY: options.wait executes an operation of the same blocks.
+ * more than options.records, which are counted with each block on the way; -EINVAL: the blocks use
+ * no transaction, or it has ended; -EBUSY: options.wait executes an operation of the same blocks.
  * Blocks of its own let a slot execute operations meanwhile. Until it has committed, a transaction
  * may see blocks of several times: any result may be wrong then, but each operation ends.
  *
