@@ -36,9 +36,7 @@ struct part {
 struct client {
 	struct rmc_tx_db *db;
 	struct rmc_blocks *blocks[KINDS];
-	struct rmc_table *table;
-	struct rmc_tree *tree;
-	struct rmc_map *map;
+	void *s[KINDS];
 	struct check_history history;
 	struct part part[PARTS];
 	uint64_t seed, number;
@@ -73,12 +71,11 @@ static unsigned int choose(struct client *l, unsigned int n)
 
 static int run_action(struct client *l, int kind, struct action a, uint64_t *value)
 {
-	void *const s[KINDS] = { l->table, l->tree, l->map };
 	int (*const act[KINDS])(void *, const struct action *, uint64_t *) = {
 		table_act, tree_act, map_act,
 	};
 
-	return act[kind](s[kind], &a, value);
+	return act[kind](l->s[kind], &a, value);
 }
 
 static int get_key(struct client *l, int list, uint64_t i, uint64_t *value)
@@ -256,10 +253,10 @@ static void open_client(int i, uint64_t seed)
 		if (!l->blocks[k])
 			exit(printf("Bail out! %s\n", rmc_errmsg()));
 	}
-	l->table = rmc_table_open(l->blocks[TABLE], 0);
-	l->tree = rmc_tree_open(l->blocks[TREE], RMC_TREE_LINK);
-	l->map = rmc_map_open(l->blocks[MAP]);
-	CHECK(l->table && l->tree && l->map);
+	l->s[TABLE] = table_open(l->blocks[TABLE], 0);
+	l->s[TREE] = tree_open(l->blocks[TREE], RMC_TREE_LINK);
+	l->s[MAP] = map_open(l->blocks[MAP], 0);
+	CHECK(l->s[TABLE] && l->s[TREE] && l->s[MAP]);
 	name_lists(&l->history);
 }
 
@@ -267,9 +264,9 @@ static void close_client(struct client *l)
 {
 	int k;
 
-	rmc_table_close(l->table);
-	rmc_tree_close(l->tree);
-	rmc_map_close(l->map);
+	table_close(l->s[TABLE]);
+	tree_close(l->s[TREE]);
+	map_close(l->s[MAP]);
 	for (k = 0; k < KINDS; k++)
 		rmc_blocks_close(l->blocks[k]);
 	check_free(&l->history);
