@@ -11,6 +11,7 @@
  *	set.c	what a transaction has accessed	    table.c	(table, rid) -> node, offset
  *	post.c	operations of the queue pair, and waiting
  *	repair.c	records without a transaction: first contents, locks of the dead
+ *	blocks.c	blocks of structures (<rmc/ds.h>) in records: ../ds/block.h over tx.c's calls
  */
 #ifndef RMC_LIB_TX_STATE_H
 #define RMC_LIB_TX_STATE_H
@@ -85,6 +86,8 @@ struct rmc_tx {
 	enum tx_state state;
 	int status;		/* TX_OVER: what its calls return */
 	enum rmc_tx_cause cause;	/* of the last squash */
+	uint64_t number;	/* no other transaction of the database has it */
+	uint64_t committed;	/* number of the last one of this slot that has */
 	unsigned int current;
 };
 

@@ -356,6 +356,7 @@ int rmc_tx_end(struct rmc_tx *t)
 int rmc_tx_committed(struct rmc_tx *t)
 {
 	t->db->stats.committed++;
+	t->committed = t->number;
 	t->db->stats.used += t->s->n;
 	t->db->stats.written += t->s->writes;
 	return rmc_tx_end(t);
@@ -429,7 +430,7 @@ int rmc_tx_begin(struct rmc_tx_db *db, struct rmc_tx **tp)
 	t->status = 0;
 	t->s = &t->set[t->current];
 	rmc_tx_set_clear(t->s);
-	db->stats.begun++;
+	t->number = ++db->stats.begun;
 	*tp = t;
 	return 0;
 }

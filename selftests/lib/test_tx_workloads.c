@@ -25,7 +25,7 @@ static void open_workload(const char *name, unsigned int flags, const struct tx_
 
 	workload = workload_find(name);
 	o.tables = workload->tables(scale, table);
-	o.records = workload->records;
+	o.records = workload_records(workload, scale);
 	memset(&c, 0, sizeof(c));
 	cluster_open(&c, CLUSTER_NODES, &o);
 	for (i = 0; i < CLUSTER_NODES; i++) {
@@ -35,6 +35,15 @@ static void open_workload(const char *name, unsigned int flags, const struct tx_
 		};
 		CHECK_EQ(workload->load(&client[i]), 0);
 	}
+}
+
+static void close_workload(void)
+{
+	int i;
+
+	for (i = 0; i < CLUSTER_NODES && workload->close; i++)
+		workload->close(&client[i]);
+	cluster_close(&c);
 }
 
 /* NULL, or what is wrong */
@@ -109,7 +118,7 @@ static void consistent(const char *name)
 		CHECK(!wrong());
 		run_all();
 		CHECK(!wrong());
-		cluster_close(&c);
+		close_workload();
 	}
 }
 
@@ -148,7 +157,7 @@ static void run_smallbank(void)
 	open_workload("smallbank", 0, &small);
 	damage_one(1, 59, 0, 8);
 	CHECK(wrong());
-	cluster_close(&c);
+	close_workload();
 }
 
 static void run_tatp(void)
@@ -165,7 +174,7 @@ static void run_tatp(void)
 		;
 	damage_one(3, i, 0, 0);				/* a forwarding that nobody deleted */
 	CHECK(wrong());
-	cluster_close(&c);
+	close_workload();
 }
 
 /* ---- TPC-C ---- */
@@ -189,7 +198,7 @@ static void run_tpcc(void)
 		CHECK(!wrong());
 		run_all();
 		CHECK(!wrong());
-		cluster_close(&c);
+		close_workload();
 	}
 }
 
@@ -208,7 +217,105 @@ static void ends_when_full(void)
 		full += client[i].full;
 	CHECK_EQ(full, 2);
 	CHECK(!wrong());
-	cluster_close(&c);
+	close_workload();
+}
+
+/* ---- YCSB ---- */
+
+static const struct tx_scale ycsb[] = {
+	{ .keys = 300, .requests = 5, .record_bytes = 256, .structure = "table" },
+	{ .keys = 300, .requests = 5, .record_bytes = 1000, .structure = "map" },
+	/* blocks with 245 entries: two levels */
+	{ .keys = 1000, .requests = 5, .record_bytes = 64, .structure = "tree" },
+};
+
+#define YCSBS	(sizeof(ycsb) / sizeof(ycsb[0]))
+
+static void run_ycsb(void)
+{
+	static const char *const name[] = { "ycsb-a", "ycsb-b" };
+	unsigned int i;
+
+	rounds = ROUNDS / 4;
+	for (i = 0; i < 2 * YCSBS; i++) {
+		open_workload(name[i % 2], i % 3 ? 0 : RMC_TX_ALL_REMOTE, &ycsb[i / 2]);
+		CHECK(!wrong());
+		run_all();
+		CHECK(!wrong());
+		close_workload();
+	}
+}
+
+/* A key of the structure, which the workload itself never changes */
+struct key {
+	void *s;
+	struct rmc_blocks *blocks;
+	uint64_t key;
+	bool deletes;
+};
+
+static int change_key(struct rmc_tx *t, void *arg)
+{
+	const struct key *k = (const struct key *)arg;
+	int err = rmc_tx_blocks_use(k->blocks, t);
+
+	if (!err && k->deletes)
+		return rmc_table_delete((struct rmc_table *)k->s, k->key);
+	return err ? err : rmc_table_put((struct rmc_table *)k->s, k->key, 7);
+}
+
+static bool wrong_is(const char *text)
+{
+	const char *what = wrong();
+
+	if (!what || !strstr(what, text))
+		printf("# %s, not %s\n", what ? what : "nothing", text);
+	return what && strstr(what, text);
+}
+
+static void damaged_ycsb(void)
+{
+	unsigned int i, kind = 0;
+	struct key k = { 0 };
+
+	for (i = 0; i < YCSBS; i++) {
+		open_workload("ycsb-a", 0, &ycsb[i]);
+		damage_one(1, 5, 3, 8);
+		CHECK(wrong_is("fields"));
+		while (!workload->one(&client[0], &kind))	/* as soon as it reads this one */
+			;
+		damage_one(1, 5, 3, 8);
+		CHECK(!wrong());
+		/* an update that is lost, and one of another field */
+		client[1].ledger[0]++;
+		CHECK(wrong_is("all fields"));
+		client[1].ledger[0]--;
+		client[1].ledger[1]++;
+		CHECK(wrong_is("each field"));
+		close_workload();
+	}
+	open_workload("ycsb-b", 0, &ycsb[0]);
+	k.blocks = rmc_tx_blocks_open(client[0].db, 0, RMC_BLOCKS_TABLE, ycsb[0].keys);
+	CHECK(k.blocks);
+	k.s = rmc_table_open(k.blocks, 0);
+	k.key = 11;
+	CHECK_EQ(rmc_tx_run(client[0].db, change_key, &k), 0);
+	CHECK(wrong_is("nobody"));
+	k.key = 10;
+	CHECK_EQ(rmc_tx_run(client[0].db, change_key, &k), 0);
+	CHECK(wrong_is("keys of the structure"));
+	k.deletes = true;
+	CHECK_EQ(rmc_tx_run(client[0].db, change_key, &k), 0);
+	CHECK(wrong_is("keys of the structure"));
+	while (!workload->one(&client[0], &kind))
+		;
+	rmc_table_close((struct rmc_table *)k.s);
+	rmc_blocks_close(k.blocks);
+	close_workload();
+	open_workload("ycsb-b", 0, &ycsb[1]);
+	damage_one(0, 7, 0, 0);				/* a block of the map */
+	CHECK(wrong());
+	close_workload();
 }
 
 #define FIELD(type, field)	offsetof(struct type, field), 8
@@ -247,7 +354,7 @@ static void damaged_tpcc(void)
 		if (!what || !strstr(what, all[i].condition))
 			printf("# damage %u: %s, not %s\n", i, what ? what : "nothing",
 			       all[i].condition);
-		cluster_close(&c);
+		close_workload();
 	}
 }
 
@@ -267,13 +374,13 @@ static void damaged_during_run(void)
 	damage_one(WAREHOUSE, 1, FIELD(warehouse, ytd));
 	CHECK_EQ(tpcc_condition(&client[0], &holds), 0);
 	CHECK(!holds);
-	cluster_close(&c);
+	close_workload();
 	open_workload("tpcc", 0, &tiny);
 	for (i = 0; i < 20; i++)
 		damage_one(DISTRICT, (uint64_t)i, FIELD(district, next_o));
 	CHECK_EQ(tpcc_condition(&client[0], &holds), 0);
 	CHECK(!holds);
-	cluster_close(&c);
+	close_workload();
 	open_workload("tpcc", 0, &tiny);
 	for (i = 0; i < 20; i++)
 		damage_one(NEW_ORDER, (uint64_t)i * 60 + 15, 0, 0);
@@ -282,7 +389,7 @@ static void damaged_during_run(void)
 		wrongs += !holds;
 	}
 	CHECK(wrongs);
-	cluster_close(&c);
+	close_workload();
 }
 
 /* The transaction that a client draws first with this seed */
@@ -363,7 +470,7 @@ static void numbers_in_records(void)
 		err = tpcc_one(&client[0], &kind);
 	CHECK_EQ(err, -EPROTO);
 	CHECK(kind == PAYMENT_TX || kind == STATUS_TX);
-	cluster_close(&c);
+	close_workload();
 	open_workload("tpcc", 0, &tiny);
 	for (i = 0; i < 2 * DISTRICTS * tpcc_orders(&tiny); i++)
 		if (i % tpcc_orders(&tiny) < tiny.orders)
@@ -374,7 +481,7 @@ static void numbers_in_records(void)
 		found[kind] += err == -EPROTO;
 	}
 	CHECK(found[DELIVERY_TX] && found[STATUS_TX]);
-	cluster_close(&c);
+	close_workload();
 }
 
 /* With more warehouses than members, all of a client's are at its node if they are --by-warehouse. */
@@ -403,7 +510,7 @@ static void homes(void)
 		CHECK_EQ(rmc_tx_home(c.node[0].db, rmc_tx_record(WAREHOUSE, i)),
 			 (int)i % CLUSTER_NODES);
 	}
-	cluster_close(&c);
+	close_workload();
 }
 
 /* Which accounts a payment has changed */
@@ -439,7 +546,7 @@ static void both_hot(void)
 	}
 	/* of cold pairs few have a hot account by chance */
 	CHECK(both > 20 && mixed < 3);
-	cluster_close(&c);
+	close_workload();
 }
 
 int main(void)
@@ -448,6 +555,8 @@ int main(void)
 		{ "smallbank: money", run_smallbank },
 		{ "tatp: forwardings and numbers", run_tatp },
 		{ "tpcc: twelve conditions, three during the run", run_tpcc },
+		{ "ycsb: fields, keys and updates, over each structure", run_ycsb },
+		{ "ycsb: damage and lost updates are found", damaged_ycsb },
 		{ "tpcc: a run ends when there is no more room", ends_when_full },
 		{ "tpcc: each condition finds damage", damaged_tpcc },
 		{ "tpcc: those during the run find damage", damaged_during_run },

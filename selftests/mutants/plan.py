@@ -62,7 +62,7 @@ FLAVOURS.update({
     "check": ("gcc", LIBRARY + ["-Ilib/check", "-DWALK_MAX=2000"], []),
     # its clock is the test's
     "clock": ("gcc", LIBRARY, ["-pthread", "-Wl,--wrap=clock_gettime,--wrap=sched_yield"]),
-    "tx": ("gcc", LIBRARY + ["-Ilib/check", "-Itools/common", "-Itools/tx"], ["-pthread"]),
+    "tx": ("gcc", LIBRARY + ["-Ilib/check", "-Itools/common", "-Itools/tx"], ["-pthread", "-lm"]),
 })
 # the stores of a scheme's write take time
 FLAVOURS["sim.stores"] = (*FLAVOURS["sim"][:2], FLAVOURS["sim"][2] + ["-Wl,--wrap=rmc_scheme_write"])
@@ -94,7 +94,8 @@ GROUPS["ds"] = ["lib/ds/*.c"]
 GROUPS["check"] = ["lib/check/*.c"]
 GROUPS["blocks"] = GROUPS["lib"] + ["lib/check/*.c"]
 GROUPS["tx"] = [n for n in GROUPS["calls"] if not n.startswith("lib/rpc")] + [
-    "lib/tx/*.c", "lib/check/*.c", "selftests/lib/tx_cluster.c", "selftests/lib/fake_rmc.c"]
+    "lib/tx/*.c", "lib/ds/*.c", "lib/blocks/*.c", "lib/scheme/*.c", "lib/sync/*.c", "lib/msg/*.c", "lib/rpc*.c",
+    "lib/domain/*.c", "lib/check/*.c", "selftests/lib/tx_cluster.c", "selftests/lib/fake_rmc.c"]
 GROUPS["compat"] = [n for n in GROUPS["calls"] if not n.startswith("lib/rpc")] + [
     "lib/compat/*.c"]
 GROUPS["qsim"] = [f"tools/qsim/{n}.c" for n in ("service", "queues", "dispatch", "load")] + [
@@ -163,11 +164,11 @@ for f in ("lib", "lib.asan"):
 PROGRAMS["blocks"] = ("clock", "blocks", [f"{LIB}/test_blocks.c", "tools/sim/fiber.c"], {}, [])
 for n in ("check", "check_limits", "check_random"):
     PROGRAMS[n] = ("check", "check", [f"{LIB}/test_{n}.c"], {}, [])
-for n in ("tx", "tx_faults", "tx_doubt", "tx_history"):
+for n in ("tx", "tx_faults", "tx_doubt", "tx_history", "tx_structures", "tx_keys"):
     PROGRAMS[n] = ("tx", "tx", [f"{LIB}/test_{n}.c"], {}, [])
 PROGRAMS["tx_workloads"] = ("tx", "tx", [f"{LIB}/test_tx_workloads.c"] + [
     f"tools/tx/{n}.c" for n in ("workload", "smallbank", "tatp", "tpcc", "tpcc_load", "tpcc_tx",
-                                "tpcc_check")], {}, [])
+                                "tpcc_check", "ycsb")] + ["tools/common/zipf.c"], {}, [])
 PROGRAMS["qsim"] = ("qsim", "qsim", ["selftests/tools/qsim/test_qsim.c"], {}, [])
 for n in ("theory", "sabre", "sonuma", "sync"):
     PROGRAMS[f"sim.{n}"] = ("sim.stores" if n == "sabre" else "sim", "sim", [f"selftests/sim/{n}.c"], {}, [])
@@ -336,6 +337,7 @@ AREAS = {
     "check": ("check", ["check", "check_limits", "check_random"]),
     "tx": ("tx", ["tx", "tx_faults", "tx_doubt", "tx_history"]),
     "tx.history": ("tx", ["tx_history"]),
+    "tx.structures": ("tx", ["tx_structures", "tx_keys"]),
     "tx.workload": ("tx", ["tx_workloads"]),
     "hades.explore": ("hades", ["tx_explore"]),
     "herd": ("lib", HERD + [OTHER_SERVER] + LIVES),

@@ -104,7 +104,8 @@ start rmcd.tsan -n 3 --ni fused --workers 2
 expect "messages over a daemon under TSan" 0 "member 2: ok" nodes 3 "$D/prog_msg" all
 expect "native messages likewise" 0 "member 2: ok" nodes 3 "$D/prog_domain" messages=30
 expect "and processes that share a domain" 0 "members: ok" "$D/prog_members"
-for w in "smallbank --accounts 500" "tatp --subscribers 100"; do
+for w in "smallbank --accounts 500" "tatp --subscribers 100" "ycsb-a --structure tree --keys 400" \
+	 "ycsb-b --structure map --keys 100"; do
 	# shellcheck disable=SC2086 # options
 	expect "transactions of ${w%% *} likewise" 0 "consistent  *yes" \
 		nodes 3 "$O/rmc-tx" bench -q -n 40 -w $w

@@ -163,6 +163,8 @@ static void report_json(const struct tx_run *r, const struct tx_client *c,
 	json_string(&j, "test", "rmc-tx");
 	json_string(&j, "system", r->system);
 	json_string(&j, "workload", c->workload->name);
+	if (c->workload->indexed)
+		json_string(&j, "structure", c->scale.structure);
 	json_string(&j, "path", path_of_team(r->team, RMC_CACHE_LINE));
 	json_int(&j, "nodes", r->team->nodes);
 	json_int(&j, "clients", r->clients);
@@ -201,6 +203,8 @@ static void report_text(const struct tx_run *r, const struct tx_client *c,
 	printf("system       %s\n", r->system);
 	printf("workload     %s, %d clients of %d nodes\n", c->workload->name, r->clients,
 	       r->team->nodes);
+	if (c->workload->indexed)
+		printf("structure    %s\n", c->scale.structure);
 	printf("path         %s\n", path_of_team(r->team, RMC_CACHE_LINE));
 	printf("throughput   %.0f committed transactions per second, %.0f ended by rule\n",
 	       per_second(m, m->done), per_second(m, m->ended));
@@ -235,10 +239,12 @@ int bench(struct tx_run *r)
 	c.workload = workload_find(r->workload_name);
 	if (!c.workload)
 		die(EXIT_USAGE, "no workload '%s'; see rmc-tx --help", r->workload_name);
+	if (c.workload->indexed && !ycsb_has_structure(c.scale.structure))
+		die(EXIT_USAGE, "no structure '%s'; see rmc-tx --help", c.scale.structure);
 	if (!m)
 		die(EXIT_FAILED, "out of memory");
 	o.tables = c.workload->tables(&c.scale, table);
-	o.records = c.workload->records;
+	o.records = workload_records(c.workload, &c.scale);
 	open_all(r, &o, &word);
 	c.db = r->db;
 	c.self = r->team->self;
@@ -267,6 +273,8 @@ int bench(struct tx_run *r)
 			fprintf(stderr, "rmc-tx: %s: %lld, not %lld\n", v.wrong, (long long)v.is,
 				(long long)v.expected);
 	}
+	if (c.workload->close)
+		c.workload->close(&c);
 	close_all(r);
 	free(m);
 	return v.wrong ? EXIT_FAILED : EXIT_OK;

@@ -16,14 +16,15 @@
 static struct tx_run r = {
 	.seconds = 5, .system = "sw", .workload_name = "smallbank", .lists = 8, .elements = 60,
 	.scale = { .accounts = 100000, .subscribers = 10000, .warehouses = 1, .items = 1000,
-		   .customers = 300, .orders = 300, .room = 300 },
+		   .customers = 300, .orders = 300, .room = 300, .keys = 100000, .requests = 5,
+		   .record_bytes = 1000, .structure = "table" },
 };
 
 static const struct opt options[] = {
 	{ 'y', "system", OPT_STRING, &r.system, 0, 0, "NAME",
 	  "of transactions (sw); see: rmc-tx systems" },
 	{ 'w', "workload", OPT_STRING, &r.workload_name, 0, 0, "NAME",
-	  "bench: smallbank (usual), tatp or tpcc" },
+	  "bench: smallbank (usual), tatp, tpcc, ycsb-a or ycsb-b" },
 	{ 0, "accounts", OPT_SIZE, &r.scale.accounts, 2, 1ULL << 32, "N",
 	  "smallbank (100K; the paper has 5M, in decimal)" },
 	{ 0, "subscribers", OPT_SIZE, &r.scale.subscribers, 1, 1ULL << 32, "N",
@@ -38,6 +39,14 @@ static const struct opt options[] = {
 	  "tpcc: for new orders, and for payments, of a district; then the run ends (300)" },
 	{ 0, "by-warehouse", OPT_FLAG, &r.by_warehouse, 0, 0, NULL,
 	  "tpcc: a warehouse's rows are at one node (every row anywhere)" },
+	{ 0, "structure", OPT_STRING, &r.scale.structure, 0, 0, "NAME",
+	  "ycsb: table (usual), tree or map" },
+	{ 0, "keys", OPT_SIZE, &r.scale.keys, 1, 1ULL << 31, "N",
+	  "ycsb (100K; the paper has 4M, in decimal)" },
+	{ 0, "requests", OPT_SIZE, &r.scale.requests, 1, YCSB_REQUESTS_MAX, "N",
+	  "ycsb: of a transaction (5)" },
+	{ 0, "record-bytes", OPT_SIZE, &r.scale.record_bytes, 16, RMC_TX_RECORD_MAX, "N",
+	  "ycsb: of a record, in up to ten fields (1000)" },
 	{ 'l', "lists", OPT_INT, &r.lists, 1, 10000, "N", "check: lists in use at a time (8)" },
 	{ 'e', "elements", OPT_INT, &r.elements, 1, 500, "N",
 	  "check: elements of a list at most (60)" },

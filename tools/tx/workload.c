@@ -6,7 +6,7 @@
 
 const struct workload *workload_find(const char *name)
 {
-	static const struct workload *const all[] = { &smallbank, &tatp, &tpcc };
+	static const struct workload *const all[] = { &smallbank, &tatp, &tpcc, &ycsb_a, &ycsb_b };
 	unsigned int i;
 
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)

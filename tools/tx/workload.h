@@ -27,7 +27,12 @@ struct tx_scale {
 	uint64_t subscribers;		/* tatp */
 	uint64_t warehouses, items, customers, orders, room;	/* tpcc */
 	bool by_warehouse;
+	uint64_t keys, requests, record_bytes;			/* ycsb */
+	const char *structure;
 };
+
+#define YCSB_REQUESTS_MAX	32	/* of a transaction */
+#define YCSB_TREE_BYTES		3952	/* of a block: 245 entries, in 4 KiB of memory */
 
 struct workload;
 
@@ -42,15 +47,21 @@ struct tx_client {
 	uint64_t ended[TX_KINDS];	/* without effect, as the workload's rules say */
 	int64_t ledger[TX_LEDGER];	/* of the committed */
 	bool full;			/* a table has no more room: the run is over */
+	void *priv;			/* of the workload, from load() to close() */
 };
 
 struct workload {
 	const char *name;
 	const char *kind[TX_KINDS];
 	uint32_t records;		/* that a transaction accesses at most */
+	bool indexed;			/* it has a structure, whose name is in the scale */
 	unsigned int (*tables)(const struct tx_scale *s, struct rmc_tx_table *t);
+	/* The same by the scale, instead of records; may be NULL */
+	uint32_t (*accesses)(const struct tx_scale *s);
 	/* 0 or -errno */
 	int (*load)(struct tx_client *c);
+	/* After load(), also if that failed; may be NULL */
+	void (*close)(struct tx_client *c);
 	/* 0, or what rmc_tx_run() returned; *kind is which one it was */
 	int (*one)(struct tx_client *c, unsigned int *kind);
 	/* 0, or as above; *holds: the condition did */
@@ -61,9 +72,17 @@ struct workload {
 			     int64_t *expected);
 };
 
-extern const struct workload smallbank, tatp, tpcc;
+extern const struct workload smallbank, tatp, tpcc, ycsb_a, ycsb_b;
 
 const struct workload *workload_find(const char *name);
+
+/* Is there a structure of this name for workloads that are indexed? */
+bool ycsb_has_structure(const char *name);
+
+static inline uint32_t workload_records(const struct workload *w, const struct tx_scale *s)
+{
+	return w->accesses ? w->accesses(s) : w->records;
+}
 
 /* As judge(), for a run in which so many conditions were violated */
 const char *workload_judge(const struct workload *w, const struct tx_scale *s, const int64_t *sums,

@@ -38,6 +38,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <rmc/abi.h>
+#include <rmc/ds.h>
 #include <rmc/team.h>
 
 #ifdef __cplusplus
@@ -269,6 +270,53 @@ RMC_SIZED void rmc_tx_stats(const struct rmc_tx_db *db, struct rmc_tx_stats *sta
 {
 	rmc_tx_stats_sized(db, stats, sizeof(*stats));
 }
+
+/* ---- structures of <rmc/ds.h> in transactions ---- */
+
+/*
+ * Blocks of a structure in the records of a table: fixed ones, then at least one other; one less in
+ * all than the table has records. A block's data is as long as a record, RMC_TABLE_BYTES for
+ * example.
+ *
+ *	blocks = rmc_tx_blocks_open(db, 0, RMC_BLOCKS_TREE, 1)	after rmc_tx_open(), each member
+ *	tree = rmc_tree_open(blocks, RMC_TREE_LINK)
+ *
+ *	static int move(struct rmc_tx *t, void *arg)		of rmc_tx_run()
+ *	{
+ *		uint64_t value;
+ *		int err = rmc_tx_blocks_use(blocks, t);
+ *
+ *		if (!err)
+ *			err = rmc_tree_get(tree, from, &value);
+ *		if (!err)
+ *			err = rmc_tree_delete(tree, from);
+ *		return err ? err : rmc_tree_put(tree, to, value);
+ *	}
+ *
+ * Operations of all structures over blocks that use a transaction are parts of it, with all that it
+ * does with records: they take effect when it commits, also what is allocated, or not at all. One
+ * that is not 0, -ENOENT or -EEXIST has been executed in part, unless it is -ENOSPC: the transaction
+ * must not commit. Besides those of <rmc/ds.h>, results are those of rmc_tx_get(), with -E2BIG for
+ * more than options.records, which are counted with each block on the way; -EINVAL: the blocks use
+ * no transaction, or it has ended; -EBUSY: options.wait executes an operation of the same blocks.
+ * Blocks of its own let a slot execute operations meanwhile. Until it has committed, a transaction
+ * may see blocks of several times: any result may be wrong then, but each operation ends.
+ *
+ * rmc_blocks_close() closes them, after the structure and before the database. Of their statistics
+ * (rmc_blocks_stats()), reads are blocks entered, writes blocks written, allocations and restarts.
+ *
+ * NULL with errno set on failure, see rmc_errmsg(): EINVAL: no such table, or too few, too short
+ * records; EPROTO: the table is another structure's, or has other fixed blocks; EBUSY: all slots
+ * are in use. It runs a transaction. fixed 0: 1.
+ */
+struct rmc_blocks *rmc_tx_blocks_open(struct rmc_tx_db *db, uint32_t table, uint32_t structure,
+				      uint64_t fixed);
+
+/*
+ * Operations over the blocks are a part of this transaction, until it ends; NULL: of none. 0;
+ * -EINVAL: of another database, it has ended, or other blocks; -EBUSY: an operation is executed
+ */
+int rmc_tx_blocks_use(struct rmc_blocks *blocks, struct rmc_tx *t);
 
 #ifdef __cplusplus
 }
