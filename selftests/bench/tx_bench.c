@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where the time of SW-Impl's transactions goes, by the parts of HADES' figure 3, and what is left
+ * without them: two nodes of one kernel, one worker on a CPU of its own, the application on
+ * another. Packets, as between two machines: as fast as they are, and with the link model's round
+ * trip of 2 us.
+ *
+ * YCSB's records of ten fields of 100 B. A transaction has five requests, each for another record:
+ * a read of all fields, or a write of one. A quarter of the records is of the own node, as if they
+ * were spread over four. Nobody is in the way. Requests follow each other, or their reads are
+ * posted together.
+ *
+ * Each pass omits one part of all transactions (tx_pass.h). The time of a part is the difference
+ * between the whole and its pass; what is left is a pass that omits all. A round has all passes in
+ * turn; a pass's value in it is the median of batches, in each of which the shares of local
+ * records and of writes are exact. Times are medians over rounds, and so are quotients.
+ *
+ *	build/host/tx_bench [--quick] [--json] [--check] [--rounds N]
+ *
+ * --check: exit status 1 if the whole differs from the parts and what is left by more than they may,
+ * if the time of a part is none, or if the copies that passes are made of take another time than
+ * the library.
+ */
+#define _GNU_SOURCE
+#include <getopt.h>
+#include <stdio.h>
+#include "harness.h"
+#include "tools/common/json.h"
+#include "tx_pass.h"
+
+#define ROUNDS_MAX	1001
+#define ROUNDS		301
+#define BATCHES		3		/* of a pass in a round */
+#define WARM_UP		1		/* batch before those measured */
+#define BATCH		16U		/* transactions */
+#define REQUESTS	(BATCH * TX_REQUESTS)
+
+enum pass { LIBRARY, WHOLE, FIRST_PART, REST = FIRST_PART + TX_PARTS, PASSES };
+
+static const char * const parts[TX_PARTS] = {
+	[TX_PART_SETS] = "manage RD/WR sets", [TX_PART_VERSION] = "update version",
+	[TX_PART_ATOMICITY] = "read atomicity", [TX_PART_READ] = "RD before WR",
+	[TX_PART_CONFLICTS] = "conflict detection",
+};
+
+static const struct mix {
+	const char *name;
+	u32 writes;			/* of each 4 requests */
+} mixes[] = { { "100%WR", 4 }, { "50%WR-50%RD", 2 }, { "100%RD", 0 } };
+
+#define MIXES	((u32)ARRAY_SIZE(mixes))
+
+static const u32 hops_ns[] = { 0, 1000 };
+
+static struct bench bench;
+static struct tx_request request[REQUESTS];
+static double value[PASSES][ROUNDS_MAX];	/* ns of a transaction */
+static bool missed, as_json, checking;
+static struct json out;
+
+static void wrong(const char *what)
+{
+	fprintf(stderr, "tx_bench: %s\n", what);
+	exit(3);
+}
+
+static bool applies(enum tx_part part, const struct mix *m)
+{
+	return m->writes || (part != TX_PART_VERSION && part != TX_PART_READ);
+}
+
+static bool taken(u32 n, u64 rid)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (request[i].rid == rid)
+			return true;
+	return false;
+}
+
+/*
+ * Requests of a batch: of each 16, four are of the own node, and of these and of the others the
+ * same share are writes.
+ */
+static void draw(const struct mix *m)
+{
+	struct tx_request r;
+	u32 i, k;
+
+	for (i = 0; i < REQUESTS; i++) {
+		do {
+			r.rid = bench_random() % (TX_RECORDS / 2) * 2 + !!(i & 3);
+		} while (taken(i, r.rid));
+		r.write = (i >> 2 & 3) < m->writes;
+		r.field = (u32)(bench_random() % (TX_BYTES / TX_FIELD)) * TX_FIELD;
+		request[i] = r;
+	}
+	for (i = REQUESTS - 1; i; i--) {
+		k = (u32)(bench_random() % (i + 1));
+		r = request[i];
+		request[i] = request[k];
+		request[k] = r;
+	}
+}
+
+static double batch(const struct mix *m)
+{
+	u64 t0;
+	u32 i;
+
+	draw(m);
+	t0 = bench_ticks();
+	for (i = 0; i < REQUESTS; i += TX_REQUESTS)
+		tx_pass_run(&request[i]);
+	t0 = bench_ticks() - t0;
+	tx_pass_restore(request, REQUESTS);
+	return (double)t0 / BATCH;
+}
+
+static u32 omitted_by(enum pass p)
+{
+	return p == LIBRARY ? TX_LIBRARY : p == WHOLE ? 0 : p == REST ? TX_ALL :
+	       1U << (p - FIRST_PART);
+}
+
+/* Did the pass execute what it should, and nothing else? */
+static void verify(enum pass p, const struct mix *m, const struct tx_counts *a,
+		   const struct tx_counts *b)
+{
+	u64 n = b->committed - a->committed, remote = n * TX_REQUESTS * 3 / 4;
+	u64 written = remote * m->writes / 4, only_read = remote - written;
+	u32 omits = omitted_by(p);
+	bool conflicts = !(omits & 1U << TX_PART_CONFLICTS);
+	enum tx_part part;
+
+	if (b->reads - a->reads != only_read + (omits & 1U << TX_PART_READ ? 0 : written) ||
+	    b->locks - a->locks != conflicts * written ||
+	    b->checks - a->checks != conflicts * only_read ||
+	    b->writes - a->writes != written || b->unlocks != a->unlocks)
+		wrong("a pass executes other operations than it should");
+	for (part = 0; part < TX_PARTS; part++)
+		if (!!tx_pass_omitted(part) != (applies(part, m) && !!(omits & 1U << part)))
+			wrong("a pass omits another part than it should, or none");
+}
+
+/* ns of a transaction in a round */
+static double measure(enum pass p, const struct mix *m, bool together)
+{
+	struct tx_counts before, after;
+	double ticks[BATCHES];
+	int i;
+
+	tx_pass_choose(omitted_by(p), together);
+	tx_pass_counts(&before);
+	for (i = -WARM_UP; i < BATCHES; i++) {
+		double t = batch(m);
+
+		if (i >= 0)
+			ticks[i] = t;
+	}
+	tx_pass_counts(&after);
+	verify(p, m, &before, &after);
+	return bench_median(ticks, BATCHES) * bench_ns_per_tick();
+}
+
+/* --- results --- */
+
+static double of_rounds(enum pass p, int rounds)
+{
+	double v[ROUNDS_MAX];
+
+	memcpy(v, value[p], sizeof(v));
+	return bench_median(v, rounds);
+}
+
+/* Medians of what is left of the whole without p: ns, and the part of the whole */
+static double difference(enum pass p, int rounds, double *share)
+{
+	double v[ROUNDS_MAX], q[ROUNDS_MAX];
+	int i;
+
+	for (i = 0; i < rounds; i++) {
+		v[i] = value[WHOLE][i] - value[p][i];
+		q[i] = v[i] / value[WHOLE][i];
+	}
+	*share = bench_median(q, rounds);
+	return bench_median(v, rounds);
+}
+
+/* Median of the time of all parts and the rest, of the whole */
+static double sum_of_parts(const struct mix *m, int rounds)
+{
+	double q[ROUNDS_MAX];
+	enum tx_part part;
+	int i;
+
+	for (i = 0; i < rounds; i++) {
+		q[i] = value[REST][i];
+		for (part = 0; part < TX_PARTS; part++)
+			if (applies(part, m))
+				q[i] += value[WHOLE][i] - value[FIRST_PART + part][i];
+		q[i] /= value[WHOLE][i];
+	}
+	return bench_median(q, rounds);
+}
+
+/* Rounds in which the pass took less than the whole, of all */
+static double shorter(enum pass p, int rounds)
+{
+	int i, n = 0;
+
+	for (i = 0; i < rounds; i++)
+		n += value[p][i] < value[WHOLE][i];
+	return (double)n / rounds;
+}
+
+static void row(const char *name, double v, const char *unit)
+{
+	if (as_json)
+		json_double(&out, name, v);
+	else
+		printf("  %-44s %8.*f %s\n", name, *unit == 'n' ? 0 : 3, v, unit);
+}
+
+static void ask(const char *name, double is, double least, double most)
+{
+	bool bad = is < least || is > most;
+
+	missed |= checking && bad;
+	if (as_json)
+		json_double(&out, name, is);
+	else
+		printf("  %-44s %8.3f x, asked %.2f to %.2f%s\n", name, is, least, most,
+		       bad ? " MISSED" : "");
+}
+
+static void part_row(enum tx_part part, int rounds)
+{
+	double share, ns = difference(FIRST_PART + part, rounds, &share);
+
+	if (as_json) {
+		json_object(&out, NULL);
+		json_string(&out, "part", parts[part]);
+		json_double(&out, "ns", ns);
+		json_double(&out, "share", share);
+		json_double(&out, "shorter", shorter(FIRST_PART + part, rounds));
+		json_end_object(&out);
+	} else {
+		printf("  %-44s %8.0f ns %6.1f %%, shorter in %.2f of rounds\n", parts[part], ns,
+		       100 * share, shorter(FIRST_PART + part, rounds));
+	}
+}
+
+static void report(u32 hop_ns, const struct mix *m, bool together, int rounds)
+{
+	enum tx_part part;
+	double share, q[ROUNDS_MAX];
+	int i;
+
+	if (as_json) {
+		json_object(&out, NULL);
+		json_uint(&out, "hop_ns", hop_ns);
+		json_string(&out, "mix", m->name);
+		json_string(&out, "requests", together ? "together" : "in turn");
+		json_array(&out, "parts");
+	} else {
+		printf("%s, %s, requests %s\n", m->name, hop_ns ? "round trips of 2 us" :
+		       "no link model", together ? "together" : "in turn");
+	}
+	for (part = 0; part < TX_PARTS; part++)
+		if (applies(part, m))
+			part_row(part, rounds);
+	if (as_json)
+		json_end_array(&out);
+	row("whole", of_rounds(WHOLE, rounds), "ns");
+	row("other time", of_rounds(REST, rounds), "ns");
+	difference(REST, rounds, &share);
+	row("all parts", share, "of the whole");
+	ask("parts and other time, of the whole", sum_of_parts(m, rounds), 0.9, 1.1);
+	for (i = 0; i < rounds; i++)
+		q[i] = value[WHOLE][i] / value[LIBRARY][i];
+	ask("whole, of the library's time", bench_median(q, rounds), 0.95, 1.05);
+	if (as_json)
+		json_end_object(&out);
+	fflush(stdout);
+}
+
+static void with_model(u32 hop_ns, int rounds)
+{
+	struct rmc_model model = {
+		.topology = hop_ns ? RMC_TOPOLOGY_CROSSBAR : RMC_TOPOLOGY_NONE, .hop_ns = hop_ns,
+	};
+	u32 i, together;
+	enum pass p;
+	int r;
+
+	bench_check(rmc_model_check(&model, 2));
+	testbed_stop(&bench.w);
+	rmc_filters = !!hop_ns;
+	bench.w.fabric[0].model = model;
+	bench_check(rmc_channel_refresh(bench.w.node[0], RMC_LANE_REP));
+	bench_start(&bench, false);
+	for (together = 0; together < 2; together++)
+		for (i = 0; i < MIXES; i++) {
+			for (r = 0; r < rounds; r++)
+				for (p = 0; p < PASSES; p++)
+					value[p][r] = measure(p, &mixes[i], together);
+			report(hop_ns, &mixes[i], together, rounds);
+		}
+}
+
+static int usage(int status)
+{
+	fprintf(status ? stderr : stdout,
+		"usage: tx_bench [--quick] [--json] [--check] [--rounds N]\n"
+		"Transactions of SW-Impl by parts, as differences of passes that omit one; medians of\n"
+		"%d rounds, of a quarter if quick. Exit status 3: a pass does not do what it should;\n"
+		"with --check 1: a part takes no time, or the parts are not the whole.\n", ROUNDS);
+	return status;
+}
+
+static void setup(void)
+{
+	size_t segment = tx_pass_segment();
+	u8 *own;
+
+	if (segment > bench_bytes || tx_pass_memory() > bench_app_bytes(BENCH_SLOT))
+		wrong("no room for the records");
+	own = bench_map(bench_bytes);
+	memset(own, 0, bench_bytes);
+	memset(bench_segment, 0, bench_bytes);
+	memset(bench.app.lbuf, 0, tx_pass_memory());
+	tx_pass_open(&bench.app.qp, bench.app.lbuf, own, bench_segment);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longopts[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "quick", no_argument, NULL, 'q' },
+		{ "check", no_argument, NULL, 'c' },
+		{ "rounds", required_argument, NULL, 'r' },
+		{ "help", no_argument, NULL, 'h' },
+		{ }
+	};
+	int rounds = ROUNDS, c;
+	u32 i;
+
+	while ((c = getopt_long(argc, argv, "jqcr:h", longopts, NULL)) != -1) {
+		if (c == 'j')
+			as_json = true;
+		else if (c == 'q')
+			bench_quick = true;
+		else if (c == 'c')
+			checking = true;
+		else if (c == 'r')
+			rounds = atoi(optarg);
+		else
+			return usage(c == 'h' ? 0 : 2);
+	}
+	if (bench_quick)
+		rounds /= 4;
+	if (rounds < 1 || rounds > ROUNDS_MAX)
+		return usage(2);
+	if (bench_setup(64UL << 20) < 2)
+		return 4;
+	bench_init(&bench, 2, "fused", 4096);
+	bench_packets(&bench.w, true);
+	bench_start(&bench, false);
+	setup();
+	if (as_json) {
+		json_init(&out, stdout);
+		json_object(&out, NULL);
+		json_string(&out, "path", "packets");
+		json_int(&out, "rounds", rounds);
+		json_uint(&out, "bytes", TX_BYTES);
+		json_uint(&out, "requests", TX_REQUESTS);
+		json_array(&out, "mixes");
+	}
+	for (i = 0; i < ARRAY_SIZE(hops_ns); i++)
+		with_model(hops_ns[i], rounds);
+	if (as_json) {
+		json_end_array(&out);
+		json_end_object(&out);
+	}
+	tx_pass_close();
+	bench_fini(&bench);
+	return missed;
+}
