@@ -245,12 +245,14 @@ static double quotient(enum pass p, enum pass of, int rounds)
 	return bench_median(q, rounds);
 }
 
-static void row(const char *name, double v, const char *unit)
+static char prefix[64];		/* of the rows of a mix */
+
+static void row(const char *key, const char *name, double v, const char *unit)
 {
 	if (as_json)
-		json_double(&out, name, v);
+		json_double(&out, key, v);
 	else
-		printf("  %-44s %8.*f %s\n", name, *unit == 'n' ? 0 : 3, v, unit);
+		printf("%s: %-30s %8.*f %s\n", prefix, name, *unit == 'n' ? 0 : 3, v, unit);
 }
 
 static void ask(const char *key, const char *name, double is, double least, double most)
@@ -261,7 +263,7 @@ static void ask(const char *key, const char *name, double is, double least, doub
 	if (as_json)
 		json_double(&out, key, is);
 	else
-		printf("  %-44s %8.3f x, asked %.2f to %.2f%s\n", name, is, least, most,
+		printf("%s: %-30s %8.3f x, asked %.2f to %.2f%s\n", prefix, name, is, least, most,
 		       bad ? " MISSED" : "");
 }
 
@@ -281,9 +283,9 @@ static void part_row(enum tx_part part, int rounds)
 		json_double(&out, "added_alone", with);
 		json_end_object(&out);
 	} else {
-		printf("  %-44s %8.0f ns %6.1f %% (omitted alone %.1f, added alone %.1f)%s\n",
-		       parts[part], ns, 100 * share, 100 * without, 100 * with,
-		       share < -NOISE ? " MISSED" : "");
+		printf("%s: %-30s %8.0f ns, %.1f %%, asked %.1f or more%s # %.1f to %.1f %%\n", prefix,
+		       parts[part], ns, 100 * share, -100 * NOISE, share < -NOISE ? " MISSED" : "",
+		       100 * without, 100 * with);
 	}
 }
 
@@ -298,17 +300,17 @@ static void report(u32 hop_ns, const struct mix *m, bool together, int rounds)
 		json_string(&out, "requests", together ? "together" : "in turn");
 		json_array(&out, "parts");
 	} else {
-		printf("%s, %s, requests %s\n", m->name, hop_ns ? "round trips of 2 us" :
-		       "no link model", together ? "together" : "in turn");
+		snprintf(prefix, sizeof(prefix), "%-11s %-8s %-8s", m->name,
+			 hop_ns ? "2 us" : "no model", together ? "together" : "in turn");
 	}
 	for (part = 0; part < TX_PARTS; part++)
 		if (applies(part, m))
 			part_row(part, rounds);
 	if (as_json)
 		json_end_array(&out);
-	row("whole", of_rounds(WHOLE, rounds), "ns");
-	row("rest", of_rounds(REST, rounds), "ns");
-	row("overheads", 1 - quotient(REST, WHOLE, rounds), "of the whole");
+	row("whole", "whole", of_rounds(WHOLE, rounds), "ns");
+	row("rest", "rest", of_rounds(REST, rounds), "ns");
+	row("overheads", "overheads", 1 - quotient(REST, WHOLE, rounds), "of the whole");
 	ask("sum", "parts and rest, of the whole", sum_of_parts(m, rounds), 0.9, 1.1);
 	ask("copies", "whole, of the library's time", quotient(WHOLE, LIBRARY, rounds), 0.95, 1.05);
 	if (as_json)

@@ -6,7 +6,8 @@
  *	part		omitted by
  *	sets		bare_access(), bare_put(): no table of what was accessed, and no copy of what
  *			will be written: it goes into the image, or at commit into the own record
- *	version		pass_image(), pass_store(): no version of a line is stored
+ *	version		pass_image(), pass_store(): no version of a line is stored, and so data are
+ *			copied in one piece
  *	atomicity	pass_strip(), pass_copy(): no version of a line is compared, and what is only
  *			read is used where it lies
  *	read		pass_post(): no read of a record that will be written; what is compared and
@@ -47,23 +48,19 @@ static void failed(const char *what, int err)
 
 /* --- a record without a part --- */
 
-/* As lines_store() and record_store(), without versions of lines */
-static void store_data(uint8_t *line, const uint8_t *data, size_t len)
+/* Without versions of lines, data are in one piece. They are zeros, so a line then has version 0. */
+static void store_data(uint8_t *record, const void *data, size_t at, size_t len)
 {
-	size_t n = len < FIRST_DATA ? len : FIRST_DATA;
-
-	copy_in(line + sizeof(struct record), data, n);
-	for (len -= n; len; len -= n) {
-		data += n;
-		line += LINE;
-		n = len < LINE_DATA ? len : LINE_DATA;
-		copy_in(line + sizeof(uint16_t), data, n);
-	}
+	copy_in(record + sizeof(struct record) + at, data, len);
 }
 
 /* Some of the data, where they lie in the record */
 static void store_field(uint8_t *record, const uint8_t *data, size_t at, size_t len)
 {
+	if (omit & 1U << TX_PART_VERSION) {
+		store_data(record, data, at, len);
+		return;
+	}
 	while (len) {
 		size_t i = at < FIRST_DATA ? 0 : 1 + (at - FIRST_DATA) / LINE_DATA;
 		size_t off = i ? sizeof(uint16_t) + (at - FIRST_DATA) % LINE_DATA :
@@ -171,7 +168,7 @@ static void pass_image(void *image, const void *data, size_t len, uint64_t versi
 	} else if (r.word == version) {
 		lines_store((uint8_t *)image, data, len, (uint16_t)(version - 1));
 	} else {
-		store_data((uint8_t *)image, (const uint8_t *)data, len);
+		store_data((uint8_t *)image, data, 0, len);
 	}
 	memcpy(image, &r, sizeof(r));
 }
@@ -192,7 +189,7 @@ static void pass_store(struct record *r, const void *data, size_t len, uint64_t 
 	} else if (stored == version) {
 		lines_store((uint8_t *)r, data, len, (uint16_t)(version - 1));
 	} else {
-		store_data((uint8_t *)r, (const uint8_t *)data, len);
+		store_data((uint8_t *)r, data, 0, len);
 	}
 	rmc_store_relaxed(&r->incarnation, incarnation);
 	rmc_store_release(&r->word, stored);
@@ -497,7 +494,7 @@ void tx_pass_restore(const struct tx_request *r, unsigned int n)
 
 		if (word != (r[i].write && versions ? RECORD_STEP : 0) || record->incarnation != 1)
 			failed("a record has a wrong version", (int)word);
-		if (versions && !record_whole(record, TX_BYTES))
+		if (!record_whole(record, TX_BYTES))
 			failed("a record has lines of other versions", (int)word);
 		if (r[i].write)
 			initial(record);
