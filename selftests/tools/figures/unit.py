@@ -75,18 +75,6 @@ def objects(path, figures):
         r for r in rows if not figures or r["figure"] in (*figures, "9a")]}
 
 
-def tx_parts():
-    """Overheads are 60% of the time; the rest takes 4 us more with the model"""
-    mixes = ("100%WR", "50%WR-50%RD", "100%RD")
-    names = ("manage RD/WR sets", "read atomicity", "conflict detection")
-    return {"path": "packets", "mixes": [
-        {"hop_ns": hop, "mix": mix, "requests": requests, "whole": 10000 + 4 * hop - 1000 * i, "rest": 4000,
-         "overheads": 0.6, "sum": 1.0, "copies": 1.0,
-         "parts": [{"part": part, "ns": 2000, "share": k / 10, "omitted_alone": k / 20, "added_alone": k / 5}
-                   for k, part in enumerate(names, 1)]}
-        for hop in (0, 1000) for requests in ("in turn", "together") for i, mix in enumerate(mixes)]}
-
-
 def qsim(command):
     """Each system loses 10% more than the one before"""
     services, systems = ("fixed", "uniform", "exponential", "gev"), ("1x16", "2x8", "4x4", "8x2", "16x1")
@@ -97,22 +85,6 @@ def qsim(command):
                          for s in services for i, x in enumerate(systems)]}
     return {"rows": [{"service": s, "system": x, "load": load, "tail_mean_service_times": 30 * load}
                      for s in services for x in systems for load in (0.1, 0.5, 0.9)]}
-
-
-def chip(argv):
-    """Each design takes a cycle more than the one before; XY has half of the bandwidth"""
-    designs = ("edge", "per-tile", "split", "NUMA")
-    if argv[-1] == "parameters":
-        return {"rows": [{"name": "hop", "value": 3, "kind": "published", "source": "table 6.2"}]}
-    if argv[-1] == "bandwidth":
-        gbps = 200 if argv[argv.index("-r") + 1] == "class" else 100
-        return {"rows": [{"design": d, "bytes": n, "gbps": gbps / (i + 1), "noc_gbps": 500}
-                         for i, d in enumerate(designs[:3]) for n in (64, 8192)]}
-    rows = [{"network": n, "design": d, "row": r, "cycles": 10 + i, "hops": 6, "over_numa_percent": 30 - i,
-             "bytes": 64, "ns": 300 + i}
-            for n in ("mesh", "noc-out") for r in ("WQ write", "CQ read", "total")
-            for i, d in enumerate((*designs, "per-tile, no O", "split, no O"))]
-    return {"rows": rows}
 
 
 def ni():
@@ -160,7 +132,7 @@ def canned(job):
     if tool == "host/objects":
         return {0: objects(path, job.argv[job.argv.index("--json") + 1:])}
     if tool == "host/tx_bench":
-        return {0: tx_parts()}
+        return {0: simulated.tx_parts()}
     if tool == "host/native_bench":
         return {0: native_bench(path)}
     if "--native" in job.argv:
@@ -175,7 +147,7 @@ def canned(job):
     if tool == "rmc_qsim":
         return {0: qsim(job.argv[-1])}
     if tool == "rmc_chip":
-        return {0: chip(job.argv)}
+        return {0: simulated.chip(job.argv)}
     if tool == "host/ni_bench":
         return {0: ni()}
     if tool == "host/valet_curves":
@@ -433,7 +405,7 @@ class FigureTest(Folder):
         self.assertEqual(found["parts, the largest first"][0],
                          "conflict detection, read atomicity, manage RD/WR sets")
         with self.assertRaises(Missing):
-            self.modules["hd_parts"].found_of({**tx_parts(), "path": "local"})
+            self.modules["hd_parts"].found_of({**simulated.tx_parts(), "path": "local"})
 
     def test_queues(self):
         figure = self.shown("queues", self.run_)
