@@ -713,6 +713,25 @@ class Closing(unittest.TestCase):
         self.assertEqual(words["mesh: to the edge or backend"], "fitted")
 
 
+class Stored(unittest.TestCase):
+    """What a stored result of this tree has to be"""
+
+    def test_parts_of_a_transaction_are_the_whole(self):
+        found = store.Store().result("tx-parts")
+        rows = {row["name"]: row["values"] for row in found["rows"]}
+        mixes = sorted({name.partition(":")[0] for name in rows})
+        self.assertEqual(mixes, ["100%RD", "100%WR", "50%WR-50%RD"])
+        for mix in mixes:
+            for column in (c["name"] for c in found["columns"]):
+                parts = [float(values[column]["value"]) for name, values in rows.items()
+                         if name.startswith(f"{mix}: ") and isinstance(values[column], dict)]
+                rest = 100 * float(rows[f"{mix}: rest"][column]) / float(rows[f"{mix}: whole"][column])
+                self.assertEqual(len(parts), 3 if mix == "100%RD" else 5)
+                self.assertGreater(min(parts), -2, (mix, column))
+                self.assertAlmostEqual(sum(parts) + rest, 100, delta=10, msg=(mix, column))
+                self.assertAlmostEqual(float(rows[f"{mix}: all overheads"][column]), 100 - rest, delta=3)
+
+
 class Tree(unittest.TestCase):
     """The pages of this tree."""
 
