@@ -368,7 +368,7 @@ static int usage(int status)
 	fprintf(status ? stderr : stdout,
 		"usage: tx_bench [--quick] [--json] [--check] [--rounds N]\n"
 		"Transactions of SW-Impl by parts, as differences of passes that omit one; medians of\n"
-		"%d rounds, of a quarter if quick. Exit status 3: a pass does not do what it should;\n"
+		"%d rounds, of an eighth if quick. Exit status 3: a pass does not do what it should;\n"
 		"with --check 1: a part takes less than no time, or parts and rest are not the whole.\n", ROUNDS);
 	return status;
 }
@@ -413,7 +413,7 @@ int main(int argc, char **argv)
 			return usage(c == 'h' ? 0 : 2);
 	}
 	if (bench_quick)
-		rounds /= 4;
+		rounds /= 8;
 	if (rounds < 1 || rounds > ROUNDS_MAX)
 		return usage(2);
 	if (bench_setup(64UL << 20) < 2)
