@@ -18,13 +18,13 @@
  * needed for an effect.
  *
  * A round has all passes in turn; a pass's value in it is the median of batches, in each of which
- * the shares of local records and of writes are exact. A batch that was preempted is repeated. Times
- * are medians over rounds, and so are quotients.
+ * the shares of local records and of writes are exact. A batch that was preempted is repeated.
+ * Times are medians over rounds, and so are quotients.
  *
  *	build/host/tx_bench [--quick] [--json] [--check] [--rounds N]
  *
- * --check: exit status 1 if parts and rest are not the whole, if a transaction is shorter with a part
- * than without, or if the copies that passes are made of take another time than the library.
+ * --check: exit status 1 if parts and rest are not the whole, if a transaction is shorter with a
+ * part than without, or if the copies that passes are made of take another time than the library.
  */
 #define _GNU_SOURCE
 #include <getopt.h>
@@ -291,7 +291,8 @@ static void part_row(enum tx_part part, int rounds)
 {
 	double ns = of_part(time_of, part, false, rounds);
 	double share = of_part(time_of, part, true, rounds);
-	double without = of_part(alone, part, true, rounds), with = of_part(added, part, true, rounds);
+	double without = of_part(alone, part, true, rounds);
+	double with = of_part(added, part, true, rounds);
 
 	missed |= checking && share < -NOISE;
 	if (as_json) {
@@ -303,9 +304,9 @@ static void part_row(enum tx_part part, int rounds)
 		json_double(&out, "added_alone", with);
 		json_end_object(&out);
 	} else {
-		printf("%s: %-30s %8.0f ns, %.1f %%, asked %.1f or more%s # %.1f to %.1f %%\n", prefix,
-		       parts[part], ns, 100 * share, -100 * NOISE, share < -NOISE ? " MISSED" : "",
-		       100 * without, 100 * with);
+		printf("%s: %-30s %8.0f ns, %.1f %%, asked %.1f or more%s # %.1f to %.1f %%\n",
+		       prefix, parts[part], ns, 100 * share, -100 * NOISE,
+		       share < -NOISE ? " MISSED" : "", 100 * without, 100 * with);
 	}
 }
 
@@ -367,9 +368,10 @@ static int usage(int status)
 {
 	fprintf(status ? stderr : stdout,
 		"usage: tx_bench [--quick] [--json] [--check] [--rounds N]\n"
-		"Transactions of SW-Impl by parts, as differences of passes that omit one; medians of\n"
-		"%d rounds, of an eighth if quick. Exit status 3: a pass does not do what it should;\n"
-		"with --check 1: a part takes less than no time, or parts and rest are not the whole.\n", ROUNDS);
+		"Transactions of SW-Impl by parts, as differences of passes that omit some; medians\n"
+		"of %d rounds, of an eighth if quick. Exit status 3: a pass does not do what it\n"
+		"should; with --check 1: a part takes less than no time, or parts and rest are not\n"
+		"the whole.\n", ROUNDS);
 	return status;
 }
 

@@ -4,12 +4,12 @@
  * the functions of this file where a part is:
  *
  *	part		omitted by
- *	sets		bare_access(), bare_put(): no table of what was accessed, and no copy of what
+ *	sets		bare_access(), bare_put(): no table of what was accessed, no copy of what
  *			will be written: it goes into the image, or at commit into the own record
  *	version		pass_image(), pass_store(): no version of a line is stored, and so data are
  *			copied in one piece
- *	atomicity	pass_strip(), pass_copy(): no version of a line is compared, and what is only
- *			read is used where it lies
+ *	atomicity	pass_strip(), pass_copy(): no version of a line is compared, and what is
+ *			only read is used where it lies
  *	read		pass_post(): no read of a record that will be written; what is compared and
  *			copied is a record that was there before
  *	conflicts	pass_commit(): no locks and no validation
@@ -48,7 +48,7 @@ static void failed(const char *what, int err)
 
 /* --- a record without a part --- */
 
-/* Without versions of lines, data are in one piece. They are zeros, so a line then has version 0. */
+/* Without versions of lines, data are in one piece. They are zeros, so lines have version 0. */
 static void store_data(uint8_t *record, const void *data, size_t at, size_t len)
 {
 	copy_in(record + sizeof(struct record) + at, data, len);

@@ -14,7 +14,7 @@
 struct rmc_qp;
 
 enum tx_part {
-	TX_PART_SETS,		/* read and write set: their table, and the copies of what is written */
+	TX_PART_SETS,		/* read and write set: their table, copies of what is written */
 	TX_PART_VERSION,	/* versions of a record and its lines that a write stores */
 	TX_PART_ATOMICITY,	/* of a read: versions of lines are compared, data copied out */
 	TX_PART_READ,		/* of a record before it is written */
@@ -52,7 +52,7 @@ size_t tx_pass_memory(void);
 void tx_pass_open(struct rmc_qp *qp, void *memory, void *own, void *other);
 void tx_pass_close(void);
 
-/* What later transactions omit: parts by bit, or TX_LIBRARY; together: requests are posted at once */
+/* What later transactions omit: parts by bit, or TX_LIBRARY; together: reads are posted at once */
 void tx_pass_choose(uint32_t omit, bool together);
 /* A transaction of TX_REQUESTS requests, of different records */
 void tx_pass_run(const struct tx_request *r);
