@@ -368,10 +368,10 @@ static int usage(int status)
 {
 	fprintf(status ? stderr : stdout,
 		"usage: tx_bench [--quick] [--json] [--check] [--rounds N]\n"
-		"Transactions of SW-Impl by parts, as differences of passes that omit some; medians\n"
-		"of %d rounds, of an eighth if quick. Exit status 3: a pass does not do what it\n"
-		"should; with --check 1: a part takes less than no time, or parts and rest are not\n"
-		"the whole.\n", ROUNDS);
+		"Transactions of SW-Impl by parts, as differences of passes that omit some;\n"
+		"medians of %d rounds, of an eighth if quick. Exit status 3: a pass does not do\n"
+		"what it should; with --check 1: a part takes less than no time, or parts and\n"
+		"rest are not the whole.\n", ROUNDS);
 	return status;
 }
 
