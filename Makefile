@@ -166,7 +166,7 @@ figures: deps tools
 	@vm-setup/rmc-deps figures
 	@$(MAKE) -s -C tools/sim O=$(O)
 	@$(MAKE) -s modules || echo 'make figures: without the module' >&2
-	@$(MAKE) -s -C selftests O=$(O)/host $(addprefix $(O)/host/,sweep objects native_bench valet_curves footprint ni_bench)
+	@$(MAKE) -s -C selftests O=$(O)/host $(addprefix $(O)/host/,sweep objects native_bench valet_curves footprint ni_bench tx_bench)
 	@tools/rmc-figures $(FIGURES)
 
 # The header has the version in numbers, for programs to compare; everything else reads VERSION.

@@ -8,6 +8,7 @@
  *	sweep.c		curves over sizes and more, for tools/rmc-figures and rmc-bench
  *	objects.c	atomic object reads, with the library's schemes
  *	messages.c	the library's messages
+ *	tx_bench.c	transactions by parts, with tx_pass.c
  *	native_bench.c	the RMC's messages, through the library's domains
  *	ni_bench.c	NI organisations compared (T18 chapter 6), with ni_load.h
  */

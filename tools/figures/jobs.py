@@ -128,6 +128,12 @@ def native_bench(plan):
     return Job("host", _name(plan, "native_bench"), (*argv, "latency"), 3 if plan.quick else 10)
 
 
+def tx_parts(plan):
+    """The host's benchmark of transactions by parts: HADES' figure 3"""
+    return Job("host", "tx_bench", ("host/tx_bench", "--json", *(["--quick"] if plan.quick else [])),
+               20 if plan.quick else 80)
+
+
 def valet(plan, policy, service, threads, rate):
     """A server on real threads, at one rate: T18's figures 8.3 and 8.5. 20 us are long beside what a
     message costs the RMC, so its cores are the limit, as in the paper."""

@@ -16,6 +16,7 @@ PAPERS = {
     "M16": "SABRes: Atomic Object Reads, MICRO 2016",
     "T18": "Network-Compute Co-Design, PhD thesis, EPFL 2018",
     "R25": "Synchronizing Disaggregated Data Structures, TODS 2025",
+    "HD": "HADES: Hardware-Assisted Distributed Transactions",
 }
 
 STYLE = """

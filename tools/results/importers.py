@@ -443,6 +443,33 @@ def sync(text, _):
     return {"label": "", "columns": [*columns, {"name": "asked"}], "rows": list(rows.values())}
 
 
+def _percent(one, key):
+    return short(100 * one[key])
+
+
+def tx(text, _):
+    """build/host/tx_bench --json: shares of a transaction's time, between those that a part has when it
+    is omitted alone and when it is added alone."""
+    columns, rows = {}, {}
+
+    def put(name, unit, column, value):
+        rows.setdefault(name, {"name": name, "unit": unit, "values": {}})["values"][column] = value
+
+    for one in json.loads(text)["mixes"]:
+        trip = f"{2 * one['hop_ns'] // 1000} us" if one["hop_ns"] else "no link model"
+        column = f"{trip}, {one['requests']}"
+        columns[column] = {"name": column}
+        put(f"{one['mix']}: all overheads", "%", column, _percent(one, "overheads"))
+        for part in one["parts"]:
+            ends = sorted(part[key] for key in ("omitted_alone", "added_alone"))
+            put(f"{one['mix']}: {part['part']}", "%", column, measured(
+                100 * part["share"], "%", *(100 * x for x in ends)))
+        put(f"{one['mix']}: parts and rest, of the whole", "x", column, short(one["sum"]))
+        put(f"{one['mix']}: rest", "ns", column, short(one["rest"]))
+        put(f"{one['mix']}: whole", "ns", column, short(one["whole"]))
+    return {"label": "", "columns": list(columns.values()), "rows": list(rows.values())}
+
+
 def delay(text, _):
     """build/host/delay: the link model's round trips."""
     columns = [{"name": "hops"}, {"name": "configured"}, {"name": "measured"}, {"name": "off"}]
@@ -575,4 +602,4 @@ def virtual(text, part):
 
 KINDS = {"virtual": virtual, "bench": bench, "host": host, "history": history, "series": series, "sabre": sabre, "ni": ni,
          "objects": objects, "delay": delay, "chip": chip,
-         "sync": sync}
+         "sync": sync, "tx": tx}

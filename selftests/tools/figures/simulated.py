@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""Canned output of programs in virtual time, for unit.py."""
+"""Canned output of programs in virtual time, and of transactions by parts, for unit.py."""
 
 from figures import figs, papers, r25
 
@@ -62,3 +62,31 @@ def sim(program):
         for s, ns in (("read", 300), ("SABRe", 300), ("SABRe, no speculation", 390), ("SABRe, locked", 391)):
             rows += [{"part": p, "bytes": n, "series": s, "value": v} for p, v in (("7a", ns + n), ("7b", 20))]
     return {"path": "packets", "rows": rows}
+
+
+def chip(argv):
+    """Each design takes a cycle more than the one before; XY has half of the bandwidth"""
+    designs = ("edge", "per-tile", "split", "NUMA")
+    if argv[-1] == "parameters":
+        return {"rows": [{"name": "hop", "value": 3, "kind": "published", "source": "table 6.2"}]}
+    if argv[-1] == "bandwidth":
+        gbps = 200 if argv[argv.index("-r") + 1] == "class" else 100
+        return {"rows": [{"design": d, "bytes": n, "gbps": gbps / (i + 1), "noc_gbps": 500}
+                         for i, d in enumerate(designs[:3]) for n in (64, 8192)]}
+    rows = [{"network": n, "design": d, "row": r, "cycles": 10 + i, "hops": 6, "over_numa_percent": 30 - i,
+             "bytes": 64, "ns": 300 + i}
+            for n in ("mesh", "noc-out") for r in ("WQ write", "CQ read", "total")
+            for i, d in enumerate((*designs, "per-tile, no O", "split, no O"))]
+    return {"rows": rows}
+
+
+def tx_parts():
+    """Overheads are 60% of the time; the rest takes 4 us more with the model"""
+    mixes = ("100%WR", "50%WR-50%RD", "100%RD")
+    names = ("manage RD/WR sets", "read atomicity", "conflict detection")
+    return {"path": "packets", "mixes": [
+        {"hop_ns": hop, "mix": mix, "requests": requests, "whole": 10000 + 4 * hop - 1000 * i, "rest": 4000,
+         "overheads": 0.6, "sum": 1.0, "copies": 1.0,
+         "parts": [{"part": part, "ns": 2000, "share": k / 10, "omitted_alone": k / 20, "added_alone": k / 5}
+                   for k, part in enumerate(names, 1)]}
+        for hop in (0, 1000) for requests in ("in turn", "together") for i, mix in enumerate(mixes)]}

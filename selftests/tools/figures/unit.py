@@ -87,22 +87,6 @@ def qsim(command):
                      for s in services for x in systems for load in (0.1, 0.5, 0.9)]}
 
 
-def chip(argv):
-    """Each design takes a cycle more than the one before; XY has half of the bandwidth"""
-    designs = ("edge", "per-tile", "split", "NUMA")
-    if argv[-1] == "parameters":
-        return {"rows": [{"name": "hop", "value": 3, "kind": "published", "source": "table 6.2"}]}
-    if argv[-1] == "bandwidth":
-        gbps = 200 if argv[argv.index("-r") + 1] == "class" else 100
-        return {"rows": [{"design": d, "bytes": n, "gbps": gbps / (i + 1), "noc_gbps": 500}
-                         for i, d in enumerate(designs[:3]) for n in (64, 8192)]}
-    rows = [{"network": n, "design": d, "row": r, "cycles": 10 + i, "hops": 6, "over_numa_percent": 30 - i,
-             "bytes": 64, "ns": 300 + i}
-            for n in ("mesh", "noc-out") for r in ("WQ write", "CQ read", "total")
-            for i, d in enumerate((*designs, "per-tile, no O", "split, no O"))]
-    return {"rows": rows}
-
-
 def ni():
     """per_tile takes half as long as edge; more units are as slow, and read as much each"""
     designs = (("edge", 1), ("per_tile", 2), ("split", 4))
@@ -147,6 +131,8 @@ def canned(job):
                     "series": [{"name": k, **v} for k, v in named.items()]}}
     if tool == "host/objects":
         return {0: objects(path, job.argv[job.argv.index("--json") + 1:])}
+    if tool == "host/tx_bench":
+        return {0: simulated.tx_parts()}
     if tool == "host/native_bench":
         return {0: native_bench(path)}
     if "--native" in job.argv:
@@ -161,7 +147,7 @@ def canned(job):
     if tool == "rmc_qsim":
         return {0: qsim(job.argv[-1])}
     if tool == "rmc_chip":
-        return {0: chip(job.argv)}
+        return {0: simulated.chip(job.argv)}
     if tool == "host/ni_bench":
         return {0: ni()}
     if tool == "host/valet_curves":
@@ -403,6 +389,24 @@ class FigureTest(Folder):
         self.assertEqual(self.cell(figure, "fig. 1: stripping versions, share of a 128 B read, %",
                                    "host"), 25)
 
+    def test_tx_parts(self):
+        figure = self.shown("hd_parts", self.run_)
+        row, column = "overheads, 100%WR, requests together, %", "host, 2 us, requests together"
+        self.assertEqual(self.cell(figure, row, column), 60)
+        self.assertAlmostEqual(self.cell(figure, row, f"{column} / ConnectX-4, 4 nodes"), 60 / 59)
+        self.assertIsNone(self.cell(figure, row, "host, 2 us, requests in turn"))
+        tables = {block.title: block for block in figure.blocks if isinstance(block, figs.Table)}
+        found = {row[0]: row[1:] for row in
+                 tables["Figure 3, 2 us, requests in turn: % of a transaction's time"].rows}
+        self.assertAlmostEqual(found["read atomicity"][0], 20)
+        self.assertEqual(found["RD before WR"], [None] * 3)         # made-up results have none
+        self.assertAlmostEqual(found["other time"][2], 100 * 4000 / 12000)
+        self.assertAlmostEqual(found["whole, of 100%WR"][1], 100 * 13 / 14)
+        self.assertEqual(found["parts, the largest first"][0],
+                         "conflict detection, read atomicity, manage RD/WR sets")
+        with self.assertRaises(Missing):
+            self.modules["hd_parts"].found_of({**simulated.tx_parts(), "path": "local"})
+
     def test_queues(self):
         figure = self.shown("queues", self.run_)
         self.assertEqual(self.cell(figure, "gev", "paper: 16x1"), 73)
@@ -621,7 +625,7 @@ class MissingTest(Folder):
                 text = f.read().replace("t_typical_usec", "gone").replace('"speedup"', '"gone"')
                 text = text.replace('"value"', '"gone"')
                 for field in ("lost", "tail_mean_service_times", "density_per_ns", "p99_us", "peak",
-                              "slots", "cycles", "gbps"):
+                              "slots", "cycles", "gbps", "share"):
                     text = text.replace(f'"{field}"', '"gone"')
             with open(path, "w", encoding="utf-8") as f:
                 f.write(text)

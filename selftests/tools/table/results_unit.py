@@ -117,6 +117,10 @@ OBJECTS = {"mtu": 4096, "rounds": 5, "rows": [
 SYNC = {"rounds": 5, "levels": 3, "models": [
     {"hop_ns": hop, "ratios": [{"name": "latch", "ratio": r, "asked": 1.1}], "ns": {"read": ns}}
     for hop, r, ns in ((0, 1.2345, 456.7), (1000, 0.9876, 2512))]}
+TX = {"path": "packets", "mixes": [
+    {"hop_ns": hop, "mix": "100%RD", "requests": "in turn", "whole": 9876.5, "rest": 4321, "overheads": 0.5625,
+     "sum": 0.98765, "parts": [{"part": "read atomicity", "share": 0.12345, "omitted_alone": 0.2,
+                                "added_alone": 0.05}]} for hop in (0, 1000)]}
 DELAY = """# floor without a model: 241 ns
 # posting and completing: 120 ns, to be given as local_ns
 #                                     hops floor ns model ns  mean ns   off % of all, ns windows
@@ -607,6 +611,15 @@ class Import(Folder):
                          {"no link model": "1.23", "asked": "1.1", "round trips of 2 us": "0.988"})
         self.assertEqual(str(rows["read"]["round trips of 2 us"]), "2512")
 
+    def test_tx(self):
+        rows = self.take("tx", TX, "--command", "c")
+        column = "2 us, in turn"
+        self.assertEqual(str(rows["100%RD: all overheads"][column]), "56.2")
+        part = rows["100%RD: read atomicity"][column]
+        self.assertEqual([str(part[k]) for k in ("value", "low", "high", "unit")], ["12.3", "5", "20", "%"])
+        self.assertEqual(str(rows["100%RD: parts and rest, of the whole"]["no link model, in turn"]), "0.988")
+        self.assertEqual(str(rows["100%RD: whole"][column]), "9876")
+
     def test_delay(self):
         rows = self.take("delay", DELAY, "--command", "c")
         self.assertEqual(str(rows["floor without a model"]["measured"]["value"]), "241")
@@ -646,9 +659,9 @@ class Closing(unittest.TestCase):
 
     def test_each_published_number_has_a_row(self):
         self.assertEqual(self.said(), "")
-        self.assertEqual(len(self.names), 4)
+        self.assertEqual(len(self.names), 5)
         listed = {paper for found in self.lists.values() for paper in found["papers"]}
-        here = {name for name in papers.names() if name.startswith(("a14-", "m16-", "t18-chip", "r25-"))}
+        here = {name for name in papers.names() if name.startswith(("a14-", "m16-", "t18-chip", "r25-", "hd-"))}
         self.assertEqual(listed, here)
 
     def test_any_row_that_is_missing_is_noticed(self):
@@ -698,6 +711,25 @@ class Closing(unittest.TestCase):
                  if isinstance(q, str) and "metric" in row}
         self.assertEqual(words["mesh: network, both ways"], "input")
         self.assertEqual(words["mesh: to the edge or backend"], "fitted")
+
+
+class Stored(unittest.TestCase):
+    """What a stored result of this tree has to be"""
+
+    def test_parts_of_a_transaction_are_the_whole(self):
+        found = store.Store().result("tx-parts")
+        rows = {row["name"]: row["values"] for row in found["rows"]}
+        mixes = sorted({name.partition(":")[0] for name in rows})
+        self.assertEqual(mixes, ["100%RD", "100%WR", "50%WR-50%RD"])
+        for mix in mixes:
+            for column in (c["name"] for c in found["columns"]):
+                parts = [float(values[column]["value"]) for name, values in rows.items()
+                         if name.startswith(f"{mix}: ") and isinstance(values[column], dict)]
+                rest = 100 * float(rows[f"{mix}: rest"][column]) / float(rows[f"{mix}: whole"][column])
+                self.assertEqual(len(parts), 3 if mix == "100%RD" else 5)
+                self.assertGreater(min(parts), -2, (mix, column))
+                self.assertAlmostEqual(sum(parts) + rest, 100, delta=10, msg=(mix, column))
+                self.assertAlmostEqual(float(rows[f"{mix}: all overheads"][column]), 100 - rest, delta=3)
 
 
 class Tree(unittest.TestCase):
