@@ -390,6 +390,15 @@ static void lock(struct rmc_tx_part *p, struct tx *t, const struct rmc_tx_range 
 		squash_users(p, t, line_at(t->g, i)->line);
 }
 
+/*
+ * Is there a Locking Buffer for it? A source may have as many as are free then: half of all, if it is
+ * alone. So one that takes all it can leaves some for others.
+ */
+static bool may_buffer(const struct rmc_tx_part *p, const struct tx *t)
+{
+	return hweight64(t->g->locked) < p->limits.buffers - p->locks;
+}
+
 /* Refused, and so will each repetition be. What it has in filters can hurt others only. */
 static u8 refuse(struct tx *t, u8 status)
 {
@@ -456,7 +465,7 @@ u8 rmc_tx_part_intend(struct rmc_tx_part *p, const struct rmc_txid *id, u32 flag
 		return refuse(&t, RMC_S_TX_SQUASHED);
 	if (id->source == p->limits.self && p->local_squashed & t.bit)
 		return refuse(&t, RMC_S_TX_SQUASHED);
-	if (p->locks >= p->limits.buffers || lines > RMC_TX_LINES - t.g->lines)
+	if (!may_buffer(p, &t) || lines > RMC_TX_LINES - t.g->lines)
 		return refuse(&t, RMC_S_TX_FULL);
 	if (!may_lock(p, range, count))
 		return refuse(&t, RMC_S_TX_LOCKED);

@@ -440,6 +440,33 @@ static void test_forgotten(void)
 	bed_end(&b);
 }
 
+/* A source that takes all Locking Buffers that it gets leaves some for others; so do a few. */
+static void test_shares(void)
+{
+	static const u32 gets[] = { 16, 8, 4, 2, 1, 1, 0 };
+	struct rmc_tx_limits limits = bed_limits();
+	u32 s, i, n;
+
+	limits.groups = ARRAY_SIZE(gets);
+	bed_begin_with(&b, &limits, NULL);
+	for (s = 0; s < ARRAY_SIZE(gets); s++) {
+		for (i = n = 0; i < RMC_TX_SLOTS; i++) {
+			u8 status = tx_intend(&b, tx(s, i, 1), 0, LINE(s * RMC_TX_SLOTS + i), 64);
+
+			CHECK(status == (n < gets[s] ? RMC_S_OK : RMC_S_TX_FULL));
+			n += !status;
+		}
+		CHECK_EQ(n, gets[s]);
+	}
+	CHECK_EQ(b.p->locks, RMC_TX_BUFFERS);
+	/* what one gives back, another one gets */
+	CHECK_EQ(tx_abort(&b, tx(0, 0, 1)), RMC_S_OK);
+	CHECK_EQ(tx_intend(&b, tx(0, 0, 2), 0, LINE(0), 64), RMC_S_TX_FULL);
+	CHECK_EQ(tx_intend(&b, tx(s - 1, 0, 2), 0, LINE(0), 64), RMC_S_OK);
+	CHECK_EQ(b.p->locks, RMC_TX_BUFFERS);
+	bed_end(&b);
+}
+
 /* Each quota, and that all comes back */
 static void test_quotas(void)
 {
@@ -461,8 +488,8 @@ static void test_quotas(void)
 	CHECK_EQ(tx_read(&b, tx(3, 0, 1), LINE(0), 64), RMC_S_OK);
 	CHECK_EQ(tx_read(&b, tx(1, 0, 1), LINE(0), 64), RMC_S_TX_FULL);
 
-	/* Locking Buffers: those of all sources */
-	for (i = 1; i < 4; i++)
+	/* Locking Buffers */
+	for (i = 1; i < 3; i++)
 		CHECK_EQ(tx_intend(&b, tx(2 + i % 2, i, 1), 0, LINE(i), 64), RMC_S_OK);
 	CHECK_EQ(tx_intend(&b, tx(2, 4, 1), 0, LINE(4), 64), RMC_S_TX_FULL);
 	CHECK_EQ(tx_intend(&b, tx(2, 5, 1), 0, 0, 0), RMC_S_TX_FULL);
@@ -472,7 +499,7 @@ static void test_quotas(void)
 	CHECK_EQ(tx_read(&b, tx(2, 4, 1), LINE(4), 64), RMC_S_TX_SQUASHED);
 	CHECK_EQ(tx_abort(&b, tx(2, 4, 1)), RMC_S_OK);
 	CHECK_EQ(tx_intend(&b, tx(2, 4, 2), 0, LINE(4), 64), RMC_S_OK);
-	for (i = 1; i < 4; i++)
+	for (i = 1; i < 3; i++)
 		tx_abort(&b, tx(2 + i % 2, i, 1));
 	CHECK_EQ(tx_abort(&b, tx(2, 4, 2)), RMC_S_OK);
 	CHECK_EQ(tx_abort(&b, tx(2, 5, 1)), RMC_S_OK);
@@ -680,6 +707,7 @@ int main(void)
 		{ "tx part: much DATA", test_much_data },
 		{ "tx part: CLOSE, and what comes late", test_close },
 		{ "tx part: records that are lost", test_forgotten },
+		{ "tx part: a source that locks all it can", test_shares },
 		{ "tx part: quotas", test_quotas },
 		{ "tx part: silence and epochs", test_silence },
 		{ "tx part: local filters", test_local },
