@@ -95,9 +95,9 @@ static void finish(struct rmc_tx_part *p, struct tx *t, u32 gen, u8 state)
 }
 
 /*
- * The record of a transaction that is not over; with a newer gen one begins. An older one is dropped:
- * a slot is used again when all nodes have answered its CLOSE, so it is over, and what this
- * participant has of it came late, from before a CLOSE that found no record.
+ * The record of a transaction that is not over; with a newer gen one begins. An older one is
+ * dropped: a slot is used again when all nodes have answered its CLOSE, so it is over, and what
+ * this participant has of it came late, from before a CLOSE that found no record.
  */
 static u8 open_record(struct rmc_tx_part *p, const struct rmc_txid *id, struct tx *t)
 {
@@ -391,8 +391,8 @@ static void lock(struct rmc_tx_part *p, struct tx *t, const struct rmc_tx_range 
 }
 
 /*
- * Is there a Locking Buffer for it? A source may have as many as are free then: half of all, if it is
- * alone. So one that takes all it can leaves some for others.
+ * Is there a Locking Buffer for it? A source may have as many as are free then: half of all, if it
+ * is alone. So one that takes all it can leaves some for others.
  */
 static bool may_buffer(const struct rmc_tx_part *p, const struct tx *t)
 {
