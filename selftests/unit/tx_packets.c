@@ -474,6 +474,17 @@ static void test_bad_bodies(const struct testbed_opts *o)
 	m.length = 32;
 	CHECK_EQ(send_message(&a, c, RMC_OP_TX_DATA, &m), RMC_S_PROTOCOL);
 	CHECK_EQ(close_tx(&a, c, 1, 6, false), ACTED);
+	/* nor is the body that is missing if not even the line is whole */
+	CHECK_EQ(intend(&a, c, 1, 7, TX_START, 8), ACTED);
+	make_message(&m, 1, 7, RMC_TX_KIND_DATA);
+	add_piece(&m, TX_START, text, 8);
+	m.head.count = 0;
+	CHECK_EQ(send_message(&a, c, RMC_OP_TX_DATA, &m), RMC_S_PROTOCOL);
+	m.head.count = 1;
+	m.length = 32;
+	CHECK_EQ(send_message(&a, c, RMC_OP_TX_DATA, &m), RMC_S_PROTOCOL);
+	CHECK_EQ(close_tx(&a, c, 1, 7, true), RMC_S_BUSY);
+	CHECK_EQ(close_tx(&a, c, 1, 7, false), ACTED);
 	CHECK(bed_clean(&a.b));
 	teardown(&a);
 }
