@@ -175,6 +175,21 @@ static inline void bed_settle(struct tx_bed *b, u32 steps)
 		bed_step(b);
 }
 
+/* A node does nothing for longer than others wait. */
+static inline void bed_pause(struct tx_bed *b, u32 who)
+{
+	u32 i;
+
+	b->w.frozen[who] = true;
+	for (i = 0; i < b->nodes; i++)
+		b->w.fabric[i].dead_ms = 100;
+	for (i = 0; i < 400; i++) {
+		testbed_tick(&b->w, 1);
+		bed_step(b);
+	}
+	b->w.frozen[who] = false;
+}
+
 /* Status of an access that has begun; -1: it does not end */
 static inline int bed_wait(struct tx_bed *b, u32 i, u32 slot)
 {

@@ -689,14 +689,7 @@ static void test_paused(const struct testbed_opts *o)
 			bed_make_of(&b, o, 3, true, &tx_opts);
 			slot = start(&b, 0, 5);
 			bed_settle(&b, step);
-			b.w.frozen[who] = true;
-			for (j = 0; j < 3; j++)
-				b.w.fabric[j].dead_ms = 100;
-			for (j = 0; j < 400; j++) {
-				testbed_tick(&b.w, 1);
-				bed_step(&b);
-			}
-			b.w.frozen[who] = false;
+			bed_pause(&b, who);
 			status = bed_end(&b, 0, slot);
 			CHECK(status >= 0);
 			CHECK(bed_idle(&b));
@@ -715,20 +708,13 @@ static void test_silent_reader(const struct testbed_opts *o)
 {
 	struct tx_bed b;
 	u64 got;
-	u32 slot, j;
+	u32 slot;
 
 	bed_make_of(&b, o, 3, true, &tx_opts);
 	slot = bed_begin(&b, 0);
 	CHECK_EQ(bed_read(&b, 0, slot, 1, TX_START, 8, &got), RMC_S_OK);
-	b.w.frozen[0] = true;
-	for (j = 0; j < 3; j++)
-		b.w.fabric[j].dead_ms = 100;
-	for (j = 0; j < 400; j++) {
-		testbed_tick(&b.w, 1);
-		bed_step(&b);
-	}
+	bed_pause(&b, 0);
 	CHECK(b.w.node[1]->peer[0].silent);
-	b.w.frozen[0] = false;
 	bed_settle(&b, 500);
 	CHECK_EQ(bed_commit(&b, 0, slot), RMC_S_TX_SQUASHED);
 	works(&b, 0);
@@ -741,7 +727,8 @@ static void test_leaves(const struct testbed_opts *o)
 	const struct rmc_tx_range range = { .offset = TX_START, .length = 64 };
 	struct rmc_txid id = { .slot = 7, .gen = 1 };
 	struct tx_bed b;
-	u32 u, i;
+	u32 u, i, slot;
+	u64 got;
 
 	bed_make_of(&b, o, 3, true, &tx_opts);
 	/* the epoch of the node is known to its participant */
@@ -750,10 +737,15 @@ static void test_leaves(const struct testbed_opts *o)
 	CHECK_EQ(rmc_tx_part_intend(b.n[1].home->part, &id, 0, &range, 1), RMC_S_OK);
 	bed_settle(&b, 200);
 	CHECK_EQ(b.n[1].home->part->locks, 1);
+	slot = bed_begin(&b, 0);
+	CHECK_EQ(bed_read(&b, 0, slot, 1, TX_START + 4096, 8, &got), RMC_S_OK);
 	for (u = 0; u < b.w.opts.units; u++)
 		rmc_node_down_srv(b.w.node[1]->unit[u]);
 	for (u = 0; u < b.w.opts.units; u++)
 		rmc_node_down_req(b.w.node[1]->unit[u]);
+	/* what it had read there is gone, and nobody waits for it */
+	CHECK_EQ(bed_end(&b, 0, slot), RMC_S_NODE_DOWN);
+	CHECK(bed_idle(&b));
 	bed_settle(&b, 500);
 	rmc_node_join(b.w.node[1], bed_ms());
 	for (i = 0; i < 20000 && !b.w.node[1]->up; i++)
