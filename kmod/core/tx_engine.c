@@ -266,8 +266,8 @@ static void send_all(struct rmc_tx_engine *e)
 	for (i = 0; i < e->opts.slots; i++) {
 		struct rmc_tx_txn *t = &e->txn[i];
 
-		if (t->access.state == RMC_TX_ACCESS_DUE &&
-		    (s32)(e->now_ms - t->access.due_ms) >= 0 && may_post(e))
+		if (t->access.state == RMC_TX_ACCESS_DUE && may_post(e) &&
+		    (!t->access.tries || (s32)(e->now_ms - t->access.due_ms) >= 0))
 			post_access(e, i, t);
 		while (t->ready && may_post(e)) {
 			peer = __ffs64(t->ready);
@@ -475,7 +475,6 @@ int rmc_tx_engine_access(struct rmc_tx_engine *e, u32 slot, enum rmc_tx_access k
 	t->access.length = length;
 	t->access.to = to;
 	t->access.tries = 0;
-	t->access.due_ms = e->now_ms;
 	t->access.state = RMC_TX_ACCESS_DUE;
 	return 0;
 }

@@ -169,20 +169,48 @@ static inline u32 bed_begin(struct tx_bed *b, u32 i)
 	return slot;
 }
 
+static inline void bed_settle(struct tx_bed *b, u32 steps)
+{
+	while (steps--)
+		bed_step(b);
+}
+
+/* A node does nothing for longer than others wait. */
+static inline void bed_pause(struct tx_bed *b, u32 who)
+{
+	u32 i;
+
+	b->w.frozen[who] = true;
+	for (i = 0; i < b->nodes; i++)
+		b->w.fabric[i].dead_ms = 100;
+	for (i = 0; i < 400; i++) {
+		testbed_tick(&b->w, 1);
+		bed_step(b);
+	}
+	b->w.frozen[who] = false;
+}
+
+/* Status of an access that has begun; -1: it does not end */
+static inline int bed_wait(struct tx_bed *b, u32 i, u32 slot)
+{
+	u8 status;
+	u32 n;
+
+	for (n = 0; n < 200000; n++) {
+		if (rmc_tx_engine_accessed(b->n[i].e, slot, &status))
+			return status;
+		bed_step(b);
+	}
+	return -1;
+}
+
 /* Status of the access; -1: none; its errno */
 static inline int bed_access(struct tx_bed *b, u32 i, u32 slot, enum rmc_tx_access kind, u32 nid,
 			     u64 offset, u32 length, void *to)
 {
 	int err = rmc_tx_engine_access(b->n[i].e, slot, kind, nid, offset, length, to);
-	u8 status;
-	u32 n;
 
-	for (n = 0; !err && n < 200000; n++) {
-		bed_step(b);
-		if (rmc_tx_engine_accessed(b->n[i].e, slot, &status))
-			return status;
-	}
-	return err ?: -1;
+	return err ?: bed_wait(b, i, slot);
 }
 
 static inline int bed_read(struct tx_bed *b, u32 i, u32 slot, u32 nid, u64 offset, u32 length,

@@ -188,7 +188,7 @@ static void test_locked(const struct testbed_opts *o)
 	struct rmc_txid id = { .slot = 7, .gen = 1 };
 	struct tx_bed b;
 	u64 got = 5, one = 1;
-	u32 slot, i;
+	u32 slot;
 	u8 status;
 
 	bed_make(&b, o, 2);
@@ -198,13 +198,10 @@ static void test_locked(const struct testbed_opts *o)
 	CHECK_EQ(rmc_tx_engine_access(b.n[0].e, slot, RMC_TX_READ, 1, TX_START, 8, &got), 0);
 	CHECK_EQ(rmc_tx_engine_access(b.n[0].e, slot, RMC_TX_READ, 1, TX_START, 8, &got), -EBUSY);
 	CHECK_EQ(rmc_tx_engine_commit(b.n[0].e, slot), -EBUSY);
-	for (i = 0; i < 60; i++)
-		bed_step(&b);
+	bed_settle(&b, 60);
 	CHECK(!rmc_tx_engine_accessed(b.n[0].e, slot, &status));
 	CHECK_EQ(rmc_tx_part_close(b.n[1].home->part, &id, false), RMC_S_OK);
-	for (i = 0; i < 1000 && !rmc_tx_engine_accessed(b.n[0].e, slot, &status); i++)
-		bed_step(&b);
-	CHECK_EQ(status, RMC_S_OK);
+	CHECK_EQ(bed_wait(&b, 0, slot), RMC_S_OK);
 	CHECK_EQ(got, 0);
 	CHECK_EQ(bed_commit(&b, 0, slot), RMC_S_OK);
 	CHECK(bed_idle(&b));
@@ -423,8 +420,7 @@ static void test_parts_lost(const struct testbed_opts *o)
 		for (i = 0; i < 200; i++)
 			CHECK_EQ(bed_write(&b, 0, slot, 1, TX_START + 64 * i, data + 8 * i, 8), 0);
 		CHECK_EQ(rmc_tx_engine_commit(b.n[0].e, slot), 0);
-		for (i = 0; i < step; i++)
-			bed_step(&b);
+		bed_settle(&b, step);
 		for (ep = 0; ep < b.n[1].home->sources; ep++)
 			rmc_tx_assemblies_drop(&b.n[1].home->from[ep].parts);
 		CHECK_EQ(bed_end(&b, 0, slot), RMC_S_OK);
@@ -433,6 +429,90 @@ static void test_parts_lost(const struct testbed_opts *o)
 			CHECK(!memcmp(b.n[1].seg + TX_START + 64 * i, data + 8 * i, 8));
 		bed_free(&b);
 	}
+}
+
+/* An access is dropped: its reply goes nowhere. */
+static void test_dropped(const struct testbed_opts *o)
+{
+	u64 word = 1, got = 5;
+	struct tx_bed b;
+	u32 slot;
+	u8 status;
+
+	bed_make(&b, o, 2);
+	memcpy(b.n[1].seg + TX_START, &word, 8);
+	slot = bed_begin(&b, 0);
+	CHECK_EQ(rmc_tx_engine_access(b.n[0].e, slot, RMC_TX_READ, 1, TX_START, 8, &got), 0);
+	bed_poll(&b, 0);
+	CHECK_EQ(b.n[0].e->txn[slot].access.state, RMC_TX_ACCESS_SENT);
+	rmc_tx_engine_abort(b.n[0].e, slot);
+	CHECK_EQ(bed_end(&b, 0, slot), RMC_S_ABORTED);
+	CHECK(bed_idle(&b));
+	CHECK_EQ(got, 5);
+	CHECK(!rmc_tx_engine_accessed(b.n[0].e, slot, &status));
+	CHECK(bed_clean(&b));
+	bed_free(&b);
+}
+
+/* An entry whose operation takes long is not used again, although others are free. */
+static void test_slow_entry(const struct testbed_opts *o)
+{
+	struct rmc_tx_engine_opts opts = tx_opts;
+	u32 slow, fast, last, i;
+	u64 word = 1, got[3] = { };
+	struct tx_bed b;
+	u8 status;
+
+	opts.order = 1;
+	bed_make_of(&b, o, 3, true, &opts);
+	for (i = 1; i < 3; i++)
+		memcpy(b.n[i].seg + TX_START, &word, 8);
+	slow = bed_begin(&b, 0);
+	fast = bed_begin(&b, 0);
+	last = bed_begin(&b, 0);
+	b.w.frozen[1] = true;
+	CHECK_EQ(rmc_tx_engine_access(b.n[0].e, slow, RMC_TX_READ, 1, TX_START, 8, &got[0]), 0);
+	bed_poll(&b, 0);
+	CHECK_EQ(bed_read(&b, 0, fast, 2, TX_START, 8, &got[1]), RMC_S_OK);
+	CHECK_EQ(rmc_tx_engine_access(b.n[0].e, last, RMC_TX_READ, 2, TX_START, 8, &got[2]), 0);
+	bed_settle(&b, 60);
+	CHECK(!rmc_tx_engine_accessed(b.n[0].e, last, &status));
+	b.w.frozen[1] = false;
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(bed_wait(&b, 0, i ? last : slow), RMC_S_OK);
+		CHECK_EQ(bed_commit(&b, 0, i ? last : slow), RMC_S_OK);
+	}
+	CHECK(got[0] == 1 && got[1] == 1 && got[2] == 1);
+	CHECK_EQ(bed_commit(&b, 0, fast), RMC_S_OK);
+	CHECK(bed_idle(&b));
+	bed_free(&b);
+}
+
+/* The worker of the engine's queue is woken if it sleeps, and if there is something for it. */
+static void test_woken(const struct testbed_opts *o)
+{
+	struct testbed_worker *worker;
+	struct rmc_tx_engine *e;
+	struct tx_bed b;
+	u64 got;
+	u32 slot;
+
+	bed_make(&b, o, 2);
+	e = b.n[0].e;
+	worker = (struct testbed_worker *)e->unit->req_worker;
+	slot = bed_begin(&b, 0);
+	e->client.qp.flags->need_wakeup = 1;
+	worker->kick = 0;
+	bed_poll(&b, 0);
+	CHECK_EQ(worker->kick, 0);
+	CHECK_EQ(rmc_tx_engine_access(e, slot, RMC_TX_READ, 1, TX_START, 8, &got), 0);
+	bed_poll(&b, 0);
+	CHECK_EQ(worker->kick, 1);
+	e->client.qp.flags->need_wakeup = 0;
+	CHECK_EQ(bed_wait(&b, 0, slot), RMC_S_OK);
+	CHECK_EQ(bed_commit(&b, 0, slot), RMC_S_OK);
+	CHECK(bed_idle(&b));
+	bed_free(&b);
 }
 
 /* What an engine refuses */
@@ -501,12 +581,6 @@ static void reboot(struct tx_bed *b, u32 i)
 	bed_engine(b, i, &tx_opts);
 }
 
-static void settle(struct tx_bed *b, u32 steps)
-{
-	while (steps--)
-		bed_step(b);
-}
-
 /* Begin to write a word at each node */
 static u32 start(struct tx_bed *b, u32 i, u64 value)
 {
@@ -538,7 +612,7 @@ static void works(struct tx_bed *b, u32 i)
 		if (j < b->nodes) {
 			rmc_tx_engine_abort(b->n[i].e, slot);
 			bed_end(b, i, slot);
-			settle(b, 2000);
+			bed_settle(b, 2000);
 			continue;
 		}
 		status = bed_commit(b, i, slot);
@@ -559,11 +633,11 @@ static void test_coordinator_dies(const struct testbed_opts *o)
 	for (step = 0; step < 40; step++) {
 		bed_make_of(&b, o, 3, true, &tx_opts);
 		start(&b, 0, 5);
-		settle(&b, step);
+		bed_settle(&b, step);
 		for (changed = 0, j = 1; j < 3; j++)
 			changed += word_at(&b, j, TX_START) == 5;
 		reboot(&b, 0);
-		settle(&b, 3000);
+		bed_settle(&b, 3000);
 		/* what was prepared is dropped: no line is half written */
 		for (j = 1; j < 3; j++)
 			CHECK(word_at(&b, j, TX_START) == 5 || !word_at(&b, j, TX_START));
@@ -583,7 +657,7 @@ static void test_participant_dies(const struct testbed_opts *o)
 	for (step = 0; step < 40; step++) {
 		bed_make_of(&b, o, 3, true, &tx_opts);
 		slot = start(&b, 0, 5);
-		settle(&b, step);
+		bed_settle(&b, step);
 		reboot(&b, 1);
 		status = bed_end(&b, 0, slot);
 		CHECK(status >= 0);
@@ -614,15 +688,8 @@ static void test_paused(const struct testbed_opts *o)
 		for (step = 0; step < 24; step += 2) {
 			bed_make_of(&b, o, 3, true, &tx_opts);
 			slot = start(&b, 0, 5);
-			settle(&b, step);
-			b.w.frozen[who] = true;
-			for (j = 0; j < 3; j++)
-				b.w.fabric[j].dead_ms = 100;
-			for (j = 0; j < 400; j++) {
-				testbed_tick(&b.w, 1);
-				bed_step(&b);
-			}
-			b.w.frozen[who] = false;
+			bed_settle(&b, step);
+			bed_pause(&b, who);
 			status = bed_end(&b, 0, slot);
 			CHECK(status >= 0);
 			CHECK(bed_idle(&b));
@@ -641,21 +708,14 @@ static void test_silent_reader(const struct testbed_opts *o)
 {
 	struct tx_bed b;
 	u64 got;
-	u32 slot, j;
+	u32 slot;
 
 	bed_make_of(&b, o, 3, true, &tx_opts);
 	slot = bed_begin(&b, 0);
 	CHECK_EQ(bed_read(&b, 0, slot, 1, TX_START, 8, &got), RMC_S_OK);
-	b.w.frozen[0] = true;
-	for (j = 0; j < 3; j++)
-		b.w.fabric[j].dead_ms = 100;
-	for (j = 0; j < 400; j++) {
-		testbed_tick(&b.w, 1);
-		bed_step(&b);
-	}
+	bed_pause(&b, 0);
 	CHECK(b.w.node[1]->peer[0].silent);
-	b.w.frozen[0] = false;
-	settle(&b, 500);
+	bed_settle(&b, 500);
 	CHECK_EQ(bed_commit(&b, 0, slot), RMC_S_TX_SQUASHED);
 	works(&b, 0);
 	bed_free(&b);
@@ -667,25 +727,31 @@ static void test_leaves(const struct testbed_opts *o)
 	const struct rmc_tx_range range = { .offset = TX_START, .length = 64 };
 	struct rmc_txid id = { .slot = 7, .gen = 1 };
 	struct tx_bed b;
-	u32 u, i;
+	u32 u, i, slot;
+	u64 got;
 
 	bed_make_of(&b, o, 3, true, &tx_opts);
 	/* the epoch of the node is known to its participant */
-	settle(&b, 200);
+	bed_settle(&b, 200);
 	id.source = rmc_endpoint(b.w.fabric, 2);
 	CHECK_EQ(rmc_tx_part_intend(b.n[1].home->part, &id, 0, &range, 1), RMC_S_OK);
-	settle(&b, 200);
+	bed_settle(&b, 200);
 	CHECK_EQ(b.n[1].home->part->locks, 1);
+	slot = bed_begin(&b, 0);
+	CHECK_EQ(bed_read(&b, 0, slot, 1, TX_START + 4096, 8, &got), RMC_S_OK);
 	for (u = 0; u < b.w.opts.units; u++)
 		rmc_node_down_srv(b.w.node[1]->unit[u]);
 	for (u = 0; u < b.w.opts.units; u++)
 		rmc_node_down_req(b.w.node[1]->unit[u]);
-	settle(&b, 500);
+	/* what it had read there is gone, and nobody waits for it */
+	CHECK_EQ(bed_end(&b, 0, slot), RMC_S_NODE_DOWN);
+	CHECK(bed_idle(&b));
+	bed_settle(&b, 500);
 	rmc_node_join(b.w.node[1], bed_ms());
 	for (i = 0; i < 20000 && !b.w.node[1]->up; i++)
 		bed_step(&b);
 	CHECK(b.w.node[1]->up);
-	settle(&b, 500);
+	bed_settle(&b, 500);
 	CHECK_EQ(b.n[1].home->part->locks, 0);
 	works(&b, 0);
 	bed_free(&b);
@@ -703,6 +769,9 @@ int main(void)
 		{ "the same over links that lose, double and disorder", test_faults },
 		{ "long messages over such links, tiny rings", test_long_faults },
 		{ "a home that loses parts of messages", test_parts_lost },
+		{ "an access that is dropped", test_dropped },
+		{ "an operation that takes long", test_slow_entry },
+		{ "a worker that sleeps", test_woken },
 		{ "limits, no memory, ranges that go", test_limits },
 		{ "the coordinator dies in each phase", test_coordinator_dies },
 		{ "a participant dies in each phase", test_participant_dies },

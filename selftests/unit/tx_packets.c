@@ -220,6 +220,12 @@ static void test_orders(const struct testbed_opts *o)
 				CHECK_EQ(said(&a, c, 11 + round), RMC_S_OK);
 			}
 		}
+		/* all replies were lost: it acts again */
+		for (i = 0; i < n; i++) {
+			send_packet(&a, c, RMC_OP_TX_INTEND, 11 + round, &m, order[i]);
+			CHECK_EQ(said(&a, c, 11 + round), i + 1 < n ? RMC_S_OK : ACTED);
+		}
+		CHECK_EQ(part(&a)->locks, 1);
 		CHECK_EQ(close_tx(&a, c, round, 5, false), ACTED);
 		CHECK_EQ(part(&a)->locks, 0);
 	}
@@ -320,6 +326,13 @@ static void test_many_parts(const struct testbed_opts *o)
 		CHECK_EQ(said(&a, &a.c[0], 0), i + 1 < n ? RMC_S_OK : ACTED);
 	}
 	CHECK_EQ(close_tx(&a, &a.c[0], 0, 6, false), ACTED);
+	/* they go with the channel */
+	rmc_in_close(a.b.w.node[SERVER]->unit[home_ep(&a) - rmc_endpoint(a.b.w.fabric, SERVER)],
+		     a.c[0].ep);
+	for (k = 0; k < RMC_TX_ASSEMBLIES; k++) {
+		CHECK(!a.b.n[SERVER].home->from[a.c[0].ep].parts.b[k]);
+		CHECK(k || a.b.n[SERVER].home->from[a.c[1].ep].parts.b[k]);
+	}
 out:
 	teardown(&a);
 }
@@ -474,6 +487,17 @@ static void test_bad_bodies(const struct testbed_opts *o)
 	m.length = 32;
 	CHECK_EQ(send_message(&a, c, RMC_OP_TX_DATA, &m), RMC_S_PROTOCOL);
 	CHECK_EQ(close_tx(&a, c, 1, 6, false), ACTED);
+	/* nor is the body that is missing if not even the line is whole */
+	CHECK_EQ(intend(&a, c, 1, 7, TX_START, 8), ACTED);
+	make_message(&m, 1, 7, RMC_TX_KIND_DATA);
+	add_piece(&m, TX_START, text, 8);
+	m.head.count = 0;
+	CHECK_EQ(send_message(&a, c, RMC_OP_TX_DATA, &m), RMC_S_PROTOCOL);
+	m.head.count = 1;
+	m.length = 32;
+	CHECK_EQ(send_message(&a, c, RMC_OP_TX_DATA, &m), RMC_S_PROTOCOL);
+	CHECK_EQ(close_tx(&a, c, 1, 7, true), RMC_S_BUSY);
+	CHECK_EQ(close_tx(&a, c, 1, 7, false), ACTED);
 	CHECK(bed_clean(&a.b));
 	teardown(&a);
 }
