@@ -95,9 +95,9 @@ static void finish(struct rmc_tx_part *p, struct tx *t, u32 gen, u8 state)
 }
 
 /*
- * The record of a transaction that is not over; with a newer gen one begins. An older one is dropped:
- * a slot is used again when all nodes have answered its CLOSE, so it is over, and what this
- * participant has of it came late, from before a CLOSE that found no record.
+ * The record of a transaction that is not over; with a newer gen one begins. An older one is
+ * dropped: a slot is used again when all nodes have answered its CLOSE, so it is over, and what
+ * this participant has of it came late, from before a CLOSE that found no record.
  */
 static u8 open_record(struct rmc_tx_part *p, const struct rmc_txid *id, struct tx *t)
 {

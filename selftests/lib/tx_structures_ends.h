@@ -91,6 +91,31 @@ static void same_block(void)
 	close_nodes();
 }
 
+/* A block that is held is not free, though nothing is stored there yet. */
+static void all_but_held(void)
+{
+	struct rmc_block_hold h = { 0 }, g = { 0 };
+	struct rmc_blocks *b;
+	struct rmc_tx *t;
+	int i, err = 0;
+
+	open_nodes(0, 4 * BLOCKS);
+	b = blocks[0][MAP];
+	CHECK_EQ(rmc_tx_begin(db(0), &t), 0);
+	use(0, t);
+	CHECK_EQ(b->ops->alloc(b, 0, &h), 0);
+	for (i = 0; i < BLOCKS && !err; i++) {
+		err = b->ops->alloc(b, 0, &g);
+		CHECK(err || g.at != h.at);
+		if (!err)
+			err = b->ops->leave(b, &g);
+	}
+	CHECK_EQ(err, RMC_TX_SQUASHED);
+	b->ops->cancel(b, &h);
+	CHECK_EQ(rmc_tx_commit(t), RMC_TX_SQUASHED);
+	close_nodes();
+}
+
 /* What a transaction has retired, it may allocate; what it has allocated is free if it aborts. */
 static void blocks_again(void)
 {
@@ -395,6 +420,8 @@ static void holds(void)
 	CHECK_EQ(ops->leave(b, &h), 0);
 	/* one that is allocated, retired, and allocated again */
 	CHECK_EQ(ops->alloc(b, 0, &g), 0);
+	CHECK_EQ(rmc_block_copy(b, &g, 0, &k, sizeof(k)), 0);
+	CHECK_EQ(k, 0);
 	CHECK_EQ(ops->retire(b, &g), -EINVAL);
 	CHECK_EQ(ops->alloc(b, 0, &f), 0);
 	CHECK(f.at != g.at);
