@@ -29,7 +29,7 @@ static int put_key(int kind, uint64_t key)
 static void no_room(void)
 {
 	struct fill f;
-	uint64_t key, n;
+	uint64_t key, n, room = 0;
 	int err, k;
 
 	open_nodes(0, RECORDS);
@@ -38,6 +38,7 @@ static void no_room(void)
 			;
 		CHECK_EQ(err, -ENOSPC);
 		n = key;
+		room = k == TABLE ? n : room;
 		CHECK(n > BLOCKS / 2);
 		CHECK(present((uint32_t)k, 1) >= BLOCKS - 4);
 		CHECK_EQ(put_key(k, n), -ENOSPC);
@@ -48,9 +49,9 @@ static void no_room(void)
 		}
 	}
 	/* a table gives buckets back that are empty */
-	for (f = (struct fill){ .kind = TABLE, .what = DELETE }; f.key < 100; f.key++)
+	for (f = (struct fill){ .kind = TABLE, .what = DELETE }; f.key < room; f.key++)
 		CHECK_EQ(rmc_tx_run(db(0), fill_one, &f), 0);
-	for (key = 5000; key < 5040; key++)
+	for (key = 0; key < room; key++)
 		CHECK_EQ(put_key(TABLE, key), 0);
 	close_nodes();
 }
