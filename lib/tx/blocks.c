@@ -315,7 +315,9 @@ static int tx_alloc(struct rmc_blocks *blocks, uint64_t beside, struct rmc_block
 			err = take(b, at, h);
 		if (err)
 			return status_of(err);
-		b->looked = 0;
+		/* one that was known beside a search that goes on says nothing of others */
+		if (!spare)
+			b->looked = 0;
 		b->stats.allocations++;
 		push(&b->taken, at);
 		h->data = copy_of(b, (unsigned int)h->buffer);

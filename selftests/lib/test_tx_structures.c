@@ -585,6 +585,7 @@ int main(void)
 		{ "which transaction blocks use", uses },
 		{ "blocks that are used again", blocks_again },
 		{ "two transactions allocate one block", same_block },
+		{ "a block that is held is not free", all_but_held },
 		{ "an operation that always restarts", restarts_for_ever },
 		{ "more records than a transaction may access", too_many_records },
 		{ "transactions over several structures, as models have them", beside_models },

@@ -29,7 +29,7 @@ static int put_key(int kind, uint64_t key)
 static void no_room(void)
 {
 	struct fill f;
-	uint64_t key, n;
+	uint64_t key, n, room = 0;
 	int err, k;
 
 	open_nodes(0, RECORDS);
@@ -38,6 +38,7 @@ static void no_room(void)
 			;
 		CHECK_EQ(err, -ENOSPC);
 		n = key;
+		room = k == TABLE ? n : room;
 		CHECK(n > BLOCKS / 2);
 		CHECK(present((uint32_t)k, 1) >= BLOCKS - 4);
 		CHECK_EQ(put_key(k, n), -ENOSPC);
@@ -48,9 +49,9 @@ static void no_room(void)
 		}
 	}
 	/* a table gives buckets back that are empty */
-	for (f = (struct fill){ .kind = TABLE, .what = DELETE }; f.key < 100; f.key++)
+	for (f = (struct fill){ .kind = TABLE, .what = DELETE }; f.key < room; f.key++)
 		CHECK_EQ(rmc_tx_run(db(0), fill_one, &f), 0);
-	for (key = 5000; key < 5040; key++)
+	for (key = 0; key < room; key++)
 		CHECK_EQ(put_key(TABLE, key), 0);
 	close_nodes();
 }
@@ -88,6 +89,31 @@ static void same_block(void)
 	CHECK_EQ(rmc_tx_commit(u), 0);
 	CHECK_EQ(rmc_tx_commit(t), RMC_TX_SQUASHED);
 	quiet();
+	close_nodes();
+}
+
+/* A block that is held is not free, though nothing is stored there yet. */
+static void all_but_held(void)
+{
+	struct rmc_block_hold h = { 0 }, g = { 0 };
+	struct rmc_blocks *b;
+	struct rmc_tx *t;
+	int i, err = 0;
+
+	open_nodes(0, 4 * BLOCKS);
+	b = blocks[0][MAP];
+	CHECK_EQ(rmc_tx_begin(db(0), &t), 0);
+	use(0, t);
+	CHECK_EQ(b->ops->alloc(b, 0, &h), 0);
+	for (i = 0; i < BLOCKS && !err; i++) {
+		err = b->ops->alloc(b, 0, &g);
+		CHECK(err || g.at != h.at);
+		if (!err)
+			err = b->ops->leave(b, &g);
+	}
+	CHECK_EQ(err, RMC_TX_SQUASHED);
+	b->ops->cancel(b, &h);
+	CHECK_EQ(rmc_tx_commit(t), RMC_TX_SQUASHED);
 	close_nodes();
 }
 
@@ -395,6 +421,8 @@ static void holds(void)
 	CHECK_EQ(ops->leave(b, &h), 0);
 	/* one that is allocated, retired, and allocated again */
 	CHECK_EQ(ops->alloc(b, 0, &g), 0);
+	CHECK_EQ(rmc_block_copy(b, &g, 0, &k, sizeof(k)), 0);
+	CHECK_EQ(k, 0);
 	CHECK_EQ(ops->retire(b, &g), -EINVAL);
 	CHECK_EQ(ops->alloc(b, 0, &f), 0);
 	CHECK(f.at != g.at);
