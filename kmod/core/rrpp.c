@@ -171,7 +171,7 @@ static __always_inline bool join(const struct rmc_fabric *f, const struct rmc_de
 		if (!rmc_mem_covers(p->seg, p->req.offset, p->run + more))
 			return false;
 		/* it may reach a range of transactions, which is admitted packet by packet */
-		if (unlikely(p->seg->flags & RMC_MEM_TX) && p->flags & RMC_OPF_MODIFIES)
+		if (unlikely(READ_ONCE(p->seg->flags) & RMC_MEM_TX) && p->flags & RMC_OPF_MODIFIES)
 			return false;
 		if (p->pay_lines)
 			p->pay_lines += rmc_lines(0, more);

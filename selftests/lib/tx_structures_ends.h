@@ -335,6 +335,7 @@ static void uses(void)
 	local_memory_init(&m, RMC_TREE_BYTES_MIN, 1, 4);
 	local_init(&l, &m, RMC_BLOCKS_TREE);
 	CHECK_EQ(rmc_tx_blocks_use(&l.base, u), -EINVAL);
+	CHECK_EQ(rmc_tx_blocks_use(&l.base, NULL), -EINVAL);
 	local_free(&l);
 	local_memory_free(&m);
 	rmc_tx_abort(u);
