@@ -23,7 +23,7 @@
 
 /* Most bytes of an access, and of all writes of a transaction */
 #define RMC_TX_ACCESS_MAX	RMC_TX_BODY_MAX
-#define RMC_TX_WRITE_MAX	65536
+#define RMC_TX_WRITE_MAX	RMC_TX_MAX_BYTES
 
 /* Times that an access or INTEND is repeated that was lost, or found its lines locked */
 #define RMC_TX_TRIES		8

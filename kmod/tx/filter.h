@@ -18,8 +18,6 @@
 #include "tx.h"
 
 enum {
-	RMC_TX_WR1_BITS	= 512,	/* local write, by hash */
-	RMC_TX_WR2_BITS	= 4096,	/* local write, by set of a cache */
 	RMC_TX_ROW	= RMC_TX_BITS / 64,
 };
 
@@ -43,27 +41,6 @@ struct rmc_tx_filter {
  */
 struct rmc_tx_row {
 	u64 bit[RMC_TX_ROW];
-};
-
-/**
- * struct rmc_tx_local - filters of the transactions that use a segment with loads and stores
- * @rd: read filters, by bit
- * @wr1: first section of the write filters
- * @wr2: second section of the write filters
- * @squashed: slots that an RRPP squashed; a hint for their owner
- *
- * In memory of the process that owns the segment, which writes everything and may write nonsense:
- * that costs the isolation of its own data, nothing else. The RRPP loads words once and only sets
- * bits of @squashed.
- *
- * A transaction sets its bit, then, after a full barrier, looks for locks; an RRPP sets a lock,
- * then, after a full barrier, looks for bits (rmc_tx_part_intend()). So one sees the other.
- */
-struct rmc_tx_local {
-	u64 rd[RMC_TX_BITS];
-	u64 wr1[RMC_TX_WR1_BITS];
-	u64 wr2[RMC_TX_WR2_BITS];
-	u64 squashed;
 };
 
 u32 rmc_tx_crc_by_table(u64 line);

@@ -17,6 +17,7 @@
 #ifndef RMC_TX_H
 #define RMC_TX_H
 
+#include <linux/rmc_tx.h>
 #include "../base/mem.h"
 
 enum {
@@ -29,9 +30,9 @@ enum {
 	RMC_TX_NODES	= 4,
 #else
 	/* transactions of a coordinator at a time: bits of a word of a filter */
-	RMC_TX_SLOTS	= 64,
+	RMC_TX_SLOTS	= RMC_TX_MAX_SLOTS,
 	/* bits of a remote filter and of a local read filter (HADES table III) */
-	RMC_TX_BITS	= 1024,
+	RMC_TX_BITS	= RMC_TX_FILTER_BITS,
 	/* lines that the transactions of a source may have announced at a participant: 64 KiB */
 	RMC_TX_LINES	= 1024,
 	/* endpoints that may be sources */
@@ -40,22 +41,9 @@ enum {
 	RMC_TX_NODES	= 64,
 #endif
 	/* ranges of an INTEND: 4 KiB of them */
-	RMC_TX_RANGES	= 256,
+	RMC_TX_RANGES	= RMC_TX_MAX_RANGES,
 	/* Locking Buffers: transactions that hold locks of a participant at a time */
 	RMC_TX_BUFFERS	= 32,
-};
-
-/*
- * Statuses beside enum rmc_status, after those of <linux/rmc_domain.h>. They are no part of the
- * uapi as long as no application can see them.
- */
-enum rmc_tx_status {
-	RMC_S_TX_SQUASHED	= 22,	/* conflicts with another transaction: run it again */
-	RMC_S_TX_LOCKED		= 23,	/* another one commits on these lines: try again */
-	RMC_S_TX_FULL		= 24,	/* no room for it at the destination: try again later */
-	RMC_S_TX_STALE		= 25,	/* the destination knows nothing of it, or no longer */
-	RMC_S_TX_PART_LOST	= 26,	/* committed, but a node was lost with its part of it */
-	RMC_S_TX_MAX		= 27,
 };
 
 /**
