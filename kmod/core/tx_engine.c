@@ -195,6 +195,7 @@ static void post_close(struct rmc_tx_engine *e, const struct rmc_tx_msg *msg)
 	struct rmc_tx_head *h = begin(e, msg, msg->kind == RMC_TX_COMMIT ? RMC_TX_KIND_COMMIT :
 				      RMC_TX_KIND_ABORT);
 
+	h->flags = msg->flags;
 	post(e, msg, RMC_TX_OP_MESSAGE, RMC_OP_TX_CLOSE, rmc_tx_offset(msg->slot, msg->gen),
 	     sizeof(*h));
 }
@@ -209,6 +210,8 @@ static void post_part(struct rmc_tx_engine *e, u32 slot, u32 peer)
 	struct rmc_tx_head *h = begin(e, &msg, RMC_TX_KIND_DATA);
 	u32 bytes;
 
+	if (s->peer[peer].flags & RMC_TX_P_LOCAL)
+		msg.flags = RMC_TX_LOCAL;
 	bytes = rmc_tx_writes_pieces(t, msg.nid, &t->next[peer].write, &t->next[peer].sent,
 				     (u8 *)(h + 1), &h->count);
 	if (bytes)
@@ -528,6 +531,21 @@ int rmc_tx_engine_write(struct rmc_tx_engine *e, u32 slot, u32 nid, u64 offset, 
 	if (err)
 		return err;
 	return rmc_tx_writes_add(t, e->opts.bytes, nid, offset, data, length);
+}
+
+/**
+ * rmc_tx_engine_local() - a transaction uses lines of its own node by loads and stores
+ * @e: engine
+ * @slot: transaction
+ *
+ * At any time before commit or abort.
+ *
+ * Return: 0; -EINVAL; -ECANCELED: it does not execute any more; -ENOSPC: it uses RMC_TX_NODES
+ * others. Context: the engine's thread; does not sleep.
+ */
+int rmc_tx_engine_local(struct rmc_tx_engine *e, u32 slot)
+{
+	return txn_of(e, slot) ? rmc_tx_coord_local(e->coord, slot) : -EINVAL;
 }
 
 /**

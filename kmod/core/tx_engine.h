@@ -168,6 +168,7 @@ int rmc_tx_engine_access(struct rmc_tx_engine *e, u32 slot, enum rmc_tx_access k
 bool rmc_tx_engine_accessed(struct rmc_tx_engine *e, u32 slot, u8 *status);
 int rmc_tx_engine_write(struct rmc_tx_engine *e, u32 slot, u32 nid, u64 offset, const void *data,
 			u32 length);
+int rmc_tx_engine_local(struct rmc_tx_engine *e, u32 slot);
 int rmc_tx_engine_commit(struct rmc_tx_engine *e, u32 slot);
 void rmc_tx_engine_abort(struct rmc_tx_engine *e, u32 slot);
 u32 rmc_tx_engine_poll(struct rmc_tx_engine *e, u32 now_ms);

@@ -61,6 +61,22 @@ static void settle(struct rmc_tx_coord *c, u32 slot)
 	c->due &= ~bit_of(slot);
 }
 
+/* Is it told of an abort only when its own node knows? */
+static bool waits_for_self(struct rmc_tx_coord *c, struct rmc_tx_slot *s)
+{
+	struct rmc_tx_peer *self = peer_of(s, c->self);
+
+	return self && self->flags & RMC_TX_P_LOCAL && self->flags & RMC_TX_P_WAIT;
+}
+
+/* Has the application waited for this answer? */
+static bool is_awaited(const struct rmc_tx_coord *c, const struct rmc_tx_slot *s,
+		       const struct rmc_tx_peer *p)
+{
+	return p->nid == c->self &&
+	       (s->phase == RMC_TX_COMMITTING || p->flags & RMC_TX_P_LOCAL);
+}
+
 static void give_up(struct rmc_tx_coord *c, u32 slot, u8 status)
 {
 	struct rmc_tx_slot *s = &c->slot[slot];
@@ -77,7 +93,8 @@ static void give_up(struct rmc_tx_coord *c, u32 slot, u8 status)
 		if (s->peer[i].flags & RMC_TX_P_SENT)
 			ask(c, slot, &s->peer[i]);
 	}
-	end(c, slot);
+	if (!waits_for_self(c, s))
+		end(c, slot);
 }
 
 /* Nobody can squash it any more. The application is told once its own node has stored. */
@@ -175,6 +192,25 @@ int rmc_tx_coord_touch(struct rmc_tx_coord *c, u32 slot, u32 nid, bool access)
 	if (access)
 		p->flags |= RMC_TX_P_HERE | RMC_TX_P_SENT;
 	return 0;
+}
+
+/**
+ * rmc_tx_coord_local() - a transaction uses lines of its own node by loads and stores
+ * @c: coordinator
+ * @slot: its slot
+ *
+ * Its node may have squashed it, so it is asked, and told of the end, also if nothing is written
+ * there, and no access was sent.
+ *
+ * Return: as rmc_tx_coord_touch().
+ */
+int rmc_tx_coord_local(struct rmc_tx_coord *c, u32 slot)
+{
+	int err = rmc_tx_coord_touch(c, slot, c->self, false);
+
+	if (!err)
+		peer_of(slot_of(c, slot), c->self)->flags |= RMC_TX_P_LOCAL | RMC_TX_P_SENT;
+	return err;
 }
 
 /**
@@ -284,6 +320,8 @@ bool rmc_tx_coord_next(struct rmc_tx_coord *c, struct rmc_tx_msg *msg)
 			};
 			if (msg->kind == RMC_TX_INTEND && p->flags & RMC_TX_P_HERE)
 				msg->flags = RMC_TX_HERE;
+			if (msg->kind != RMC_TX_INTEND && p->flags & RMC_TX_P_LOCAL)
+				msg->flags = RMC_TX_LOCAL;
 			p->flags &= ~RMC_TX_P_DUE;
 			p->flags |= RMC_TX_P_SENT;
 			return true;
@@ -346,14 +384,12 @@ void rmc_tx_coord_answer(struct rmc_tx_coord *c, const struct rmc_tx_msg *msg, u
 	if (may_repeat(status))
 		return;
 	has_answered(s, p);
-	if (msg->kind == RMC_TX_COMMIT) {
-		if (status) {
-			p->flags |= RMC_TX_P_LOST;
-			s->status = RMC_S_TX_PART_LOST;
-		}
-		if (p->nid == c->self)
-			end(c, slot);
+	if (msg->kind == RMC_TX_COMMIT && status) {
+		p->flags |= RMC_TX_P_LOST;
+		s->status = RMC_S_TX_PART_LOST;
 	}
+	if (is_awaited(c, s, p))
+		end(c, slot);
 	settle(c, slot);
 }
 
@@ -407,9 +443,9 @@ static void forgotten_by(struct rmc_tx_coord *c, u32 slot, struct rmc_tx_peer *p
 		if (s->phase == RMC_TX_COMMITTING) {
 			p->flags |= RMC_TX_P_LOST;
 			s->status = RMC_S_TX_PART_LOST;
-			if (p->nid == c->self)
-				end(c, slot);
 		}
+		if (is_awaited(c, s, p))
+			end(c, slot);
 	}
 	settle(c, slot);
 }

@@ -52,6 +52,7 @@ enum {
 	RMC_TX_P_DUE	= 4,	/* a message of this phase is to be sent */
 	RMC_TX_P_WAIT	= 8,	/* ... or answered */
 	RMC_TX_P_LOST	= 16,	/* decided, but its part was not applied, as far as known */
+	RMC_TX_P_LOCAL	= 32,	/* the own node: it is used by loads and stores */
 };
 
 /**
@@ -106,7 +107,7 @@ struct rmc_tx_coord {
  * @nid: endpoint of the participant
  * @slot: slot
  * @gen: use of the slot
- * @flags: of an INTEND: RMC_TX_HERE, or 0
+ * @flags: of an INTEND: RMC_TX_HERE, or 0; of the others: RMC_TX_LOCAL, or 0
  */
 struct rmc_tx_msg {
 	u16 kind;
@@ -119,6 +120,7 @@ struct rmc_tx_msg {
 void rmc_tx_coord_init(struct rmc_tx_coord *c, u32 self, u32 gen);
 int rmc_tx_coord_begin(struct rmc_tx_coord *c, u32 slot, u32 *gen);
 int rmc_tx_coord_touch(struct rmc_tx_coord *c, u32 slot, u32 nid, bool access);
+int rmc_tx_coord_local(struct rmc_tx_coord *c, u32 slot);
 int rmc_tx_coord_commit(struct rmc_tx_coord *c, u32 slot);
 void rmc_tx_coord_abort(struct rmc_tx_coord *c, u32 slot, u8 status);
 void rmc_tx_coord_squash(struct rmc_tx_coord *c, u32 slot, u32 gen, u32 nid);

@@ -141,7 +141,7 @@ static void lock(struct rmc_tx_part *p, struct rmc_tx_ref *t, const struct rmc_t
 	t->r->cursor = t->r->first;
 	t->r->state = RMC_TX_PREPARED;
 	WRITE_ONCE(t->g->locked, t->g->locked | t->bit);
-	p->locks++;
+	rmc_tx_buffer_take(p, t);
 	if (p->local) {
 		/* a lock, then local filters; the owner's part: a bit there, then the locks */
 		smp_mb();

@@ -95,7 +95,8 @@ u8 rmc_tx_part_data(struct rmc_tx_part *p, const struct rmc_txid *id, u64 offset
 		return RMC_S_OUT_OF_RANGE;
 	if (id->source >= RMC_TX_SOURCES || id->slot >= RMC_TX_SLOTS)
 		return RMC_S_PROTOCOL;
-	if (rmc_tx_record_find(p, id, false, &t) || t.r->state == RMC_TX_NONE || t.r->gen != id->gen)
+	if (rmc_tx_record_find(p, id, false, &t) || t.r->state == RMC_TX_NONE ||
+	    t.r->gen != id->gen)
 		return RMC_S_TX_STALE;
 	if (t.r->state != RMC_TX_PREPARED) {
 		if (t.r->state == RMC_TX_OPEN)
@@ -182,6 +183,7 @@ static u8 close_unknown(struct rmc_tx_part *p, const struct rmc_txid *id, bool c
  * rmc_tx_part_close() - a transaction ends (HADES table II, "Validation")
  * @p: participant
  * @id: transaction
+ * @flags: RMC_TX_LOCAL, or 0
  * @commit: store what it writes; otherwise forget it
  *
  * Repeated, it is answered alike.
@@ -190,21 +192,24 @@ static u8 close_unknown(struct rmc_tx_part *p, const struct rmc_txid *id, bool c
  * transaction, or an older one), RMC_S_PROTOCOL (commit, and it is not prepared; abort, and it has
  * committed; no such slot).
  */
-u8 rmc_tx_part_close(struct rmc_tx_part *p, const struct rmc_txid *id, bool commit)
+u8 rmc_tx_part_close(struct rmc_tx_part *p, const struct rmc_txid *id, u32 flags,
+		     bool commit)
 {
 	struct rmc_tx_ref t;
+	bool again = false;
 	u8 status;
 
 	if (id->source >= RMC_TX_SOURCES || id->slot >= RMC_TX_SLOTS)
 		return RMC_S_PROTOCOL;
-	if (rmc_tx_record_find(p, id, false, &t) || t.r->state == RMC_TX_NONE || t.r->gen != id->gen)
+	if (rmc_tx_record_find(p, id, false, &t) || t.r->state == RMC_TX_NONE ||
+	    t.r->gen != id->gen) {
 		status = close_unknown(p, id, commit);
-	else if (commit)
-		status = close_commit(p, &t);
-	else
-		status = close_abort(p, &t);
-	/* the slot's next local transaction is another one */
-	if (!status && id->source == p->limits.self)
+	} else {
+		again = rmc_tx_is_closed(t.r);
+		status = commit ? close_commit(p, &t) : close_abort(p, &t);
+	}
+	/* the slot's next transaction is another one; one that comes twice may find that */
+	if (!status && !again && flags & RMC_TX_LOCAL && id->source == p->limits.self)
 		p->local_squashed &= ~(1ULL << id->slot);
 	return status;
 }
@@ -273,8 +278,11 @@ void rmc_tx_part_epoch(struct rmc_tx_part *p, u32 source)
 {
 	struct rmc_tx_ref t;
 
-	if (source == p->limits.self)
-		p->local_squashed = 0;
+	/* nobody knows which of them were squashed */
+	if (source == p->limits.self && p->local) {
+		p->local_squashed = U64_MAX;
+		rmc_os_or64(&p->local->squashed, U64_MAX);
+	}
 	if (source >= RMC_TX_SOURCES || !p->group_of[source])
 		return;
 	t.g = &p->group[p->group_of[source] - 1];
@@ -307,18 +315,22 @@ size_t rmc_tx_part_bytes(const struct rmc_tx_limits *limits)
  * @limits: what it is for
  * @mem: segment
  * @local: filters of the owner's loads and stores, or NULL
+ * @shared: Locking Buffers that the owner sees, zero, or NULL
  *
- * Return: 0, or -EINVAL: the range is not inside, empty or not aligned; or the number of groups.
+ * Return: 0, or -EINVAL: the range is not inside, empty or not aligned; or a number in @limits.
  */
 int rmc_tx_part_init(struct rmc_tx_part *p, const struct rmc_tx_limits *limits,
-		     const struct rmc_mem *mem, struct rmc_tx_local *local)
+		     const struct rmc_mem *mem, struct rmc_tx_local *local,
+		     struct rmc_tx_locks *shared)
 {
 	if (!limits->length || (limits->start | limits->length) % RMC_LINE ||
 	    !rmc_mem_covers(mem, limits->start, limits->length) ||
-	    !limits->groups || limits->groups > RMC_TX_SOURCES || limits->self >= RMC_TX_SOURCES)
+	    !limits->groups || limits->groups > RMC_TX_SOURCES || limits->self >= RMC_TX_SOURCES ||
+	    limits->buffers > 64)
 		return -EINVAL;
 	p->mem = mem;
 	p->local = local;
+	p->shared = shared;
 	p->limits = *limits;
 	if (!p->limits.buffers)
 		p->limits.buffers = RMC_TX_BUFFERS;
@@ -330,13 +342,14 @@ int rmc_tx_part_init(struct rmc_tx_part *p, const struct rmc_tx_limits *limits,
  * @limits: what it is for
  * @mem: segment, which stays until rmc_tx_part_free()
  * @local: filters of the owner's loads and stores, or NULL
+ * @shared: Locking Buffers that the owner sees, zero, or NULL
  *
  * Context: may sleep. The memory is charged to the caller's cgroup.
  *
  * Return: the participant, or ERR_PTR: -EINVAL as rmc_tx_part_init(), -ENOMEM.
  */
 struct rmc_tx_part *rmc_tx_part_new(const struct rmc_tx_limits *limits, const struct rmc_mem *mem,
-				    struct rmc_tx_local *local)
+				    struct rmc_tx_local *local, struct rmc_tx_locks *shared)
 {
 	struct rmc_tx_part *p;
 	int err;
@@ -346,7 +359,7 @@ struct rmc_tx_part *rmc_tx_part_new(const struct rmc_tx_limits *limits, const st
 	p = rmc_os_zalloc_user(rmc_tx_part_bytes(limits));
 	if (!p)
 		return ERR_PTR(-ENOMEM);
-	err = rmc_tx_part_init(p, limits, mem, local);
+	err = rmc_tx_part_init(p, limits, mem, local, shared);
 	if (err) {
 		rmc_tx_part_free(p);
 		return ERR_PTR(err);

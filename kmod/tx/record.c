@@ -83,7 +83,7 @@ static void free_lines(struct rmc_tx_ref *t)
 void rmc_tx_record_finish(struct rmc_tx_part *p, struct rmc_tx_ref *t, u32 gen, u8 state)
 {
 	if (t->g->locked & t->bit)
-		p->locks--;
+		rmc_tx_buffer_drop(p, t);
 	t->g->open &= ~t->bit;
 	t->g->locked &= ~t->bit;
 	t->g->squashed &= ~t->bit;

@@ -24,7 +24,9 @@ u8 rmc_tx_record_find(struct rmc_tx_part *p, const struct rmc_txid *id, bool cre
 u8 rmc_tx_record_open(struct rmc_tx_part *p, const struct rmc_txid *id, struct rmc_tx_ref *t);
 void rmc_tx_record_clear(struct rmc_tx_ref *t);
 void rmc_tx_record_finish(struct rmc_tx_part *p, struct rmc_tx_ref *t, u32 gen, u8 state);
-/* in lock.c */
+/* in lock.c and buffer.c */
+void rmc_tx_buffer_take(struct rmc_tx_part *p, struct rmc_tx_ref *t);
+void rmc_tx_buffer_drop(struct rmc_tx_part *p, struct rmc_tx_ref *t);
 bool rmc_tx_is_locked(const struct rmc_tx_part *p, struct rmc_tx_hash h);
 
 static inline bool rmc_tx_is_closed(const struct rmc_tx_record *r)

@@ -123,6 +123,60 @@ static void finish_abort(int status, u32 asked)
 	check_free();
 }
 
+/* One that uses its own node by loads and stores ends when that knows */
+static void test_local(void)
+{
+	rmc_tx_coord_init(&c, SELF, 0);
+	begin(ONE, 0);
+	CHECK_EQ(rmc_tx_coord_local(&c, SLOT), 0);
+	CHECK_EQ(rmc_tx_coord_commit(&c, SLOT), 0);
+	/* no access was sent there, and nothing is written */
+	CHECK_EQ(take(), 1);
+	CHECK_EQ(to(SELF)->kind, RMC_TX_INTEND);
+	CHECK_EQ(to(SELF)->flags, 0);
+	answer(SELF, RMC_S_OK);
+	take();
+	answer(1, RMC_S_OK);
+	CHECK_EQ(take(), 2);
+	CHECK_EQ(to(SELF)->flags, RMC_TX_LOCAL);
+	CHECK_EQ(to(1)->flags, 0);
+	answer(1, RMC_S_OK);
+	CHECK_EQ(ended(), -1);
+	answer(SELF, RMC_S_OK);
+	CHECK_EQ(ended(), RMC_S_OK);
+	check_free();
+
+	/* an abort, at once */
+	begin(ONE, 0);
+	CHECK_EQ(rmc_tx_coord_local(&c, SLOT), 0);
+	rmc_tx_coord_abort(&c, SLOT, RMC_S_ABORTED);
+	CHECK_EQ(rmc_tx_coord_local(&c, SLOT), -ECANCELED);
+	CHECK_EQ(take(), 2);
+	CHECK_EQ(to(SELF)->kind, RMC_TX_ABORT);
+	CHECK_EQ(to(SELF)->flags, RMC_TX_LOCAL);
+	answer(1, RMC_S_OK);
+	CHECK_EQ(ended(), -1);
+	answer(SELF, RMC_S_OK);
+	CHECK_EQ(ended(), RMC_S_ABORTED);
+	check_free();
+
+	/* its own node begins anew */
+	begin(ONE, 0);
+	CHECK_EQ(rmc_tx_coord_local(&c, SLOT), 0);
+	rmc_tx_coord_abort(&c, SLOT, RMC_S_ABORTED);
+	take();
+	rmc_tx_coord_epoch(&c, SELF);
+	CHECK_EQ(ended(), RMC_S_ABORTED);
+	answer(1, RMC_S_OK);
+	check_free();
+	begin(0, 0);
+	CHECK_EQ(rmc_tx_coord_local(&c, SLOT), 0);
+	rmc_tx_coord_epoch(&c, SELF);
+	CHECK_EQ(ended(), RMC_S_NODE_DOWN);
+	check_free();
+	CHECK_EQ(rmc_tx_coord_local(&c, RMC_TX_SLOTS), -EINVAL);
+}
+
 static void test_calls(void)
 {
 	u32 i, other;
@@ -477,6 +531,7 @@ int main(void)
 	static const struct tap_test tests[] = {
 		{ "tx coord: calls that come at a wrong time", test_calls },
 		{ "tx coord: commits", test_commit },
+		{ "tx coord: loads and stores at the own node", test_local },
 		{ "tx coord: refusals", test_refused },
 		{ "tx coord: hints and time-outs", test_squash },
 		{ "tx coord: messages that are lost, late or doubled", test_lost },

@@ -167,6 +167,14 @@ static const struct config configs[] = {
 		.tx = { T(0, LOAD(0, 0), STORE(0, 1)), T(1, R(0, 1), W(0, 0)),
 			T(1, W(0, 0), W(0, 1)) },
 	}, {
+		.name = "loads-again", .about = "loads and stores that are squashed run again",
+		.nodes = 2, .txs = 2,
+		.tx = { TWICE(0, LOAD(0, 0), STORE(0, 1)), TWICE(1, R(0, 1), W(0, 0)) },
+	}, {
+		.name = "loads-remote", .about = "write skew by loads, each writes at the other's node",
+		.nodes = 2, .txs = 2,
+		.tx = { T(0, LOAD(0, 0), W(1, 0)), T(1, LOAD(1, 0), W(0, 0)) },
+	}, {
 		.name = "mixed", .about = "a loss, a duplicate, silence and a time-out in a run",
 		.nodes = 2, .txs = 2, .size = 1,
 		.drops = 1, .dups = 1, .silences = 1, .expiries = 1,
