@@ -400,6 +400,7 @@ u32 rmc_tx_engine_poll(struct rmc_tx_engine *e, u32 now_ms)
 		for (i = 0; i < e->opts.slots; i++)
 			rmc_tx_coord_resend(e->coord, i);
 	}
+	rmc_tx_engine_expire(e);
 	send_all(e);
 	return done;
 }
@@ -531,21 +532,6 @@ int rmc_tx_engine_write(struct rmc_tx_engine *e, u32 slot, u32 nid, u64 offset, 
 	if (err)
 		return err;
 	return rmc_tx_writes_add(t, e->opts.bytes, nid, offset, data, length);
-}
-
-/**
- * rmc_tx_engine_local() - a transaction uses lines of its own node by loads and stores
- * @e: engine
- * @slot: transaction
- *
- * At any time before commit or abort.
- *
- * Return: 0; -EINVAL; -ECANCELED: it does not execute any more; -ENOSPC: it uses RMC_TX_NODES
- * others. Context: the engine's thread; does not sleep.
- */
-int rmc_tx_engine_local(struct rmc_tx_engine *e, u32 slot)
-{
-	return txn_of(e, slot) ? rmc_tx_coord_local(e->coord, slot) : -EINVAL;
 }
 
 /**

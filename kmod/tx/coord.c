@@ -86,6 +86,7 @@ static void give_up(struct rmc_tx_coord *c, u32 slot, u8 status)
 		return;
 	s->phase = RMC_TX_ABORTING;
 	s->status = status;
+	c->prepared &= ~bit_of(slot);
 	s->waits = 0;
 	c->due &= ~bit_of(slot);
 	for (i = 0; i < s->peers; i++) {
@@ -97,12 +98,17 @@ static void give_up(struct rmc_tx_coord *c, u32 slot, u8 status)
 		end(c, slot);
 }
 
-/* Nobody can squash it any more. The application is told once its own node has stored. */
+/* Nobody can squash it any more, unless the application still decides. The application is told once its own node has stored. */
 static void decide(struct rmc_tx_coord *c, u32 slot)
 {
 	struct rmc_tx_slot *s = &c->slot[slot];
 	u32 i;
 
+	if (s->hold) {
+		s->phase = RMC_TX_HELD;
+		c->prepared |= bit_of(slot);
+		return;
+	}
 	s->phase = RMC_TX_COMMITTING;
 	for (i = 0; i < s->peers; i++)
 		ask(c, slot, &s->peer[i]);
@@ -219,7 +225,7 @@ int rmc_tx_coord_local(struct rmc_tx_coord *c, u32 slot)
  * @slot: its slot
  *
  * The own node is asked first, then all others at once (HADES table II, steps 1 to 3). One that
- * has used no node ends at once.
+ * has used no node ends at once. One that is held is decided.
  *
  * Return: 0, -EINVAL (no such slot), -ECANCELED (it does not execute any more).
  */
@@ -232,6 +238,12 @@ int rmc_tx_coord_commit(struct rmc_tx_coord *c, u32 slot)
 		return -EINVAL;
 	slot = array_index_nospec(slot, RMC_TX_SLOTS);
 	s = slot_of(c, slot);
+	if (s->phase == RMC_TX_HELD) {
+		s->hold = 0;
+		c->prepared &= ~bit_of(slot);
+		decide(c, slot);
+		return 0;
+	}
 	if (s->phase != RMC_TX_EXECUTING)
 		return -ECANCELED;
 	self = peer_of(s, c->self);
@@ -242,6 +254,45 @@ int rmc_tx_coord_commit(struct rmc_tx_coord *c, u32 slot)
 	s->phase = RMC_TX_SELF;
 	ask(c, slot, self);
 	return 0;
+}
+
+/**
+ * rmc_tx_coord_prepare() - a transaction is to be decided by its application (HADES-H)
+ * @c: coordinator
+ * @slot: its slot
+ *
+ * As rmc_tx_coord_commit(), but with the acks of all nodes it is held. Its locks stay until
+ * rmc_tx_coord_commit() or rmc_tx_coord_abort(); the caller bounds the time.
+ *
+ * Return: 0, -EINVAL (no such slot), -ECANCELED (it does not execute any more).
+ */
+int rmc_tx_coord_prepare(struct rmc_tx_coord *c, u32 slot)
+{
+	struct rmc_tx_slot *s;
+
+	if (slot >= RMC_TX_SLOTS)
+		return -EINVAL;
+	s = slot_of(c, slot);
+	if (s->phase != RMC_TX_EXECUTING)
+		return -ECANCELED;
+	s->hold = 1;
+	return rmc_tx_coord_commit(c, slot);
+}
+
+/**
+ * rmc_tx_coord_prepared() - a transaction whose application is to decide now
+ * @c: coordinator
+ * @slot: out, its slot
+ *
+ * Return: false if there is none.
+ */
+bool rmc_tx_coord_prepared(struct rmc_tx_coord *c, u32 *slot)
+{
+	if (!c->prepared)
+		return false;
+	*slot = __ffs64(c->prepared);
+	c->prepared &= c->prepared - 1;
+	return true;
 }
 
 /**

@@ -39,6 +39,7 @@ struct op {
 struct script {
 	u8 node;	/* of the coordinator */
 	bool parallel;	/* accesses do not wait for each other */
+	bool hold;	/* prepared first; then it commits or not */
 	u8 attempts;	/* 0: one */
 	struct op op[WORLD_OPS];
 };
@@ -86,11 +87,11 @@ static inline struct msg msg_unpack(u64 w)
 
 enum event_kind {
 	EV_MSG, EV_START, EV_RESEND, EV_EXPIRE, EV_DIE, EV_SILENT, EV_PART_EPOCH, EV_RESTART,
-	EV_COORD_EPOCH,
+	EV_COORD_EPOCH, EV_DECIDE, EV_DROP,
 };
 
 enum client_phase {
-	CLIENT_IDLE, CLIENT_RUNS, CLIENT_COMMITS, CLIENT_OVER, CLIENT_DEAD,
+	CLIENT_IDLE, CLIENT_RUNS, CLIENT_COMMITS, CLIENT_HELD, CLIENT_OVER, CLIENT_DEAD,
 };
 
 enum odd {
@@ -129,7 +130,7 @@ struct step {
 
 /* What the model asks of a node's state */
 struct view {
-	u8 startable, executing, busy, over;	/* bits of transactions */
+	u8 startable, executing, busy, over, held;	/* bits of transactions */
 	bool clean;	/* nothing of a transaction is left at the participant */
 	u8 odd;		/* enum odd */
 };
@@ -286,7 +287,8 @@ static inline void client_go(u32 t)
 	if (c->pending)
 		return;
 	c->phase = CLIENT_COMMITS;
-	if (rmc_tx_coord_commit(&d->coord, tx_slot(t)))
+	if (s->hold ? rmc_tx_coord_prepare(&d->coord, tx_slot(t)) :
+	    rmc_tx_coord_commit(&d->coord, tx_slot(t)))
 		d->odd = ODD_CALL;
 }
 
@@ -428,6 +430,8 @@ static inline void node_pump(u32 n)
 		}
 		emit(m);
 	}
+	while (rmc_tx_coord_prepared(&d->coord, &slot))
+		d->client[tx_of(n, slot)].phase = CLIENT_HELD;
 	while (rmc_tx_coord_ended(&d->coord, &slot, &status)) {
 		t = tx_of(n, slot);
 		d->client[t].phase = CLIENT_OVER;
@@ -509,7 +513,18 @@ static inline void node_event(u32 n, enum event_kind kind, u64 arg)
 		rmc_tx_coord_resend(&d->coord, tx_slot((u32)arg));
 		break;
 	case EV_EXPIRE:
+		if (d->client[arg].phase == CLIENT_HELD)
+			d->client[arg].phase = CLIENT_COMMITS;
 		rmc_tx_coord_expire(&d->coord, tx_slot((u32)arg));
+		break;
+	case EV_DECIDE:
+		d->client[arg].phase = CLIENT_COMMITS;
+		if (rmc_tx_coord_commit(&d->coord, tx_slot((u32)arg)))
+			d->odd = ODD_CALL;
+		break;
+	case EV_DROP:
+		d->client[arg].phase = CLIENT_COMMITS;
+		rmc_tx_coord_abort(&d->coord, tx_slot((u32)arg), RMC_S_ABORTED);
 		break;
 	case EV_DIE:
 		node_die(n);
@@ -573,7 +588,9 @@ static inline struct view node_view(u32 n)
 			v.over |= bit;
 		else
 			v.busy |= bit;
-		if (c->phase == CLIENT_RUNS || c->phase == CLIENT_COMMITS)
+		if (c->phase == CLIENT_HELD)
+			v.held |= bit;
+		if (c->phase == CLIENT_RUNS || c->phase == CLIENT_COMMITS || c->phase == CLIENT_HELD)
 			v.executing |= bit;
 	}
 	return v;
