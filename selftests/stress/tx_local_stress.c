@@ -3,11 +3,14 @@
  * Local transactions in several threads, and another node's, over few lines: money moves between
  * accounts, and some only add it up. Each sum is what it was at first, in transactions that are
  * squashed later, too: whoever may see a mixture has a bit in a filter, or meets a lock. That is
- * what the barriers are for, of two local threads, and of one and the RRPP's worker.
+ * what the barriers are for, of two local threads, and of one and the RRPP's worker. And two threads
+ * that access a line for the first time in the same moment, again and again: one of them at least
+ * notices.
  *
- *	build/host/tx_local_stress [MILLISECONDS]
+ *	build/host/tx_local_stress [MILLISECONDS]	of each
  */
 #define _GNU_SOURCE
+#include <sched.h>
 #include <time.h>
 #include "../tap.h"
 #include "tx_own.h"
@@ -185,9 +188,102 @@ static void run(u32 ms)
 	CHECK(own_end(&node));
 }
 
+/* ---- two threads, one line ---- */
+
+static struct pair {
+	struct tx_bits bits;
+	struct tx_local t;
+	int result;
+	u64 round;		/* twice its number; one more: it has done it */
+} pair[2] ____cacheline_aligned;
+
+static u64 rounds;
+
+/* The other one is there, too; false: it has ended */
+static bool meet(u32 i, u64 round)
+{
+	u64 other;
+	u32 spins;
+
+	__atomic_store_n(&pair[i].round, round, __ATOMIC_SEQ_CST);
+	for (spins = 1;; spins++) {
+		other = __atomic_load_n(&pair[!i].round, __ATOMIC_ACQUIRE);
+		if (other >= round)
+			return other != U64_MAX;
+		if (spins % 4096 == 0)
+			sched_yield();
+	}
+}
+
+/* Both write the line, or the second one reads it */
+static int access_at_once(struct pair *p, u32 i, u64 round)
+{
+	u64 value = 1, offset = round % 8 * RMC_LINE;
+
+	if (i && round % 2)
+		return tx_local_read(&p->t, offset, &value, 8);
+	return rmc_tx_local_write(&p->t, offset, &value, 8);
+}
+
+static void *pair_thread(void *arg)
+{
+	struct pair *p = arg;
+	u32 i = p - pair;
+	u64 round;
+
+	for (round = 2;; round += 2) {
+		rmc_tx_local_begin(&p->t, 10 + i, &p->bits);
+		/* the first one ends both */
+		if (!i && __atomic_load_n(&over, __ATOMIC_RELAXED))
+			round = U64_MAX;
+		if (round == U64_MAX || !meet(i, round))
+			break;
+		p->result = access_at_once(p, i, round / 2);
+		meet(i, round + 1);
+		/* its result stays until the next round, when this one is there */
+		if (!i && !p->result && !pair[1].result)
+			threads[0].wrong++;
+		if (!i)
+			rounds++;
+		rmc_tx_local_end(&p->t);
+	}
+	__atomic_store_n(&p->round, U64_MAX, __ATOMIC_RELEASE);
+	rmc_tx_local_end(&p->t);
+	return NULL;
+}
+
+static void run_pair(u32 ms)
+{
+	struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
+	pthread_t thread[2];
+	u32 i;
+
+	own_begin(&node);
+	over = false;
+	threads[0].wrong = 0;
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(rmc_tx_local_init(&pair[i].t, &node.range, 8), 0);
+	for (i = 0; i < 2; i++)
+		pthread_create(&thread[i], NULL, pair_thread, &pair[i]);
+	nanosleep(&time, NULL);
+	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
+	for (i = 0; i < 2; i++) {
+		pthread_join(thread[i], NULL);
+		rmc_tx_local_free(&pair[i].t);
+	}
+	printf("# %llu rounds\n", (unsigned long long)rounds);
+	CHECK(rounds > 100);
+	CHECK_EQ(threads[0].wrong, 0);
+	CHECK(own_end(&node));
+}
+
 int main(int argc, char **argv)
 {
-	run(argc > 1 ? (u32)atoi(argv[1]) : 1000);
+	u32 ms = argc > 1 ? (u32)atoi(argv[1]) : 1000;
+
+	run(ms);
 	tap_result("tx local stress: no thread sees a mixture, no money is lost");
+	run_pair(ms);
+	tap_result("tx local stress: of two that access a line at once, one notices");
 	return tap_done();
 }
