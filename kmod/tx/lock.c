@@ -113,10 +113,13 @@ static void squash_users(struct rmc_tx_part *p, const struct rmc_tx_ref *t, u64 
 		users = local_users(p->local, line);
 		if (t->g->source == 1 + p->limits.self)
 			users &= ~t->bit;
-		users &= ~p->local_squashed;
 		p->local_squashed |= users;
-		if (users)
+		if (users) {
+			/* again, as the process may have cleared it for the slot's next one */
 			rmc_os_or64(&p->local->squashed, users);
+			/* before data; pairs with the acquire after loads of the process */
+			smp_mb();
+		}
 	}
 }
 
