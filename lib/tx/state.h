@@ -9,7 +9,7 @@
  *	  |
  *	  v
  *	set.c	what a transaction has accessed	    table.c	(table, rid) -> node, offset
- *	post.c	operations of the queue pair, and waiting
+ *	queue.c	the queue pair, and waiting	    post.c	SW-Impl's operations on it
  *	repair.c	records without a transaction: first contents, locks of the dead
  *	blocks.c	blocks of structures (<rmc/ds.h>) in records: ../ds/block.h over tx.c's calls
  */
@@ -94,6 +94,13 @@ struct rmc_tx {
 enum tx_op_kind { TX_OP_NONE, TX_OP_READ, TX_OP_LOCK, TX_OP_CHECK, TX_OP_CLEAR, TX_OP_WRITE,
 		  TX_OP_UNLOCK, TX_OP_PROBE, TX_OP_RELOCK, TX_OP_FINISH };
 
+/* The transaction waits for these; the others are for sets of transactions that have ended */
+static inline int tx_awaited(enum tx_op_kind kind)
+{
+	return kind == TX_OP_READ || kind == TX_OP_LOCK || kind == TX_OP_CHECK ||
+	       kind == TX_OP_CLEAR;
+}
+
 /* Purpose of an entry of the queue pair */
 struct tx_op {
 	enum tx_op_kind kind;
@@ -157,6 +164,13 @@ struct tx_system {
 	 * mark a torn one: 1: it had one, else 0
 	 */
 	int (*unlock_dead)(struct rmc_tx_db *db, void *record, size_t len, int nid, int quiet);
+	/* Does the RMC have what the system needs? 0, or -EOPNOTSUPP with rmc_errmsg() */
+	int (*usable)(const struct rmc_query *q);
+	/* Fill an entry of the queue pair; its operation has ended, with op->access->status */
+	void (*issue)(struct rmc_tx_db *db, int slot, enum tx_op_kind kind, struct tx_access *a);
+	void (*completed)(struct rmc_tx_db *db, const struct tx_op *op, int slot);
+	/* What is linked in db->again, if it is due */
+	void (*repeat)(struct rmc_tx_db *db);
 };
 
 extern const struct tx_system rmc_tx_sw;
@@ -193,7 +207,7 @@ void rmc_tx_set_clear(struct tx_set *s);
 /* The access of a record, new or known: -EINVAL, -ENOSPC */
 int rmc_tx_set_find(struct rmc_tx *t, struct rmc_tx_addr at, struct tx_access **a);
 
-/* post.c */
+/* queue.c */
 int rmc_tx_post(struct rmc_tx_db *db, enum tx_op_kind kind, struct tx_access *a);
 /* Handle completions, without waiting: 0 or -errno */
 int rmc_tx_poll(struct rmc_tx_db *db);

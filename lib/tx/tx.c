@@ -218,9 +218,8 @@ static int prepare(struct rmc_tx_db *db, struct rmc_qp *qp, void *memory)
 	if (q && db->shape.largest > q->max_length)
 		return rmc_fail(EMSGSIZE, "records of %u bytes are more than one operation moves",
 				db->shape.largest);
-	if (q && !(q->op_mask >> RMC_OP_WRITE_ONCE & 1))
-		return rmc_fail(EOPNOTSUPP, "this RMC may repeat any write: it has no "
-				"RMC_OP_WRITE_ONCE");
+	if (q && db->system->usable(q))
+		return -EOPNOTSUPP;
 	db->base = (uint8_t *)db->team->seg + db->o.at;
 	db->nid = rmc_team_nid(db->team, db->team->self);
 	db->seed = ((uint64_t)db->nid + 1) * 0x9e3779b97f4a7c15ULL;
