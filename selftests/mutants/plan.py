@@ -95,7 +95,7 @@ GROUPS["check"] = ["lib/check/*.c"]
 GROUPS["blocks"] = GROUPS["lib"] + ["lib/check/*.c"]
 GROUPS["tx"] = [n for n in GROUPS["calls"] if not n.startswith("lib/rpc")] + [
     "lib/tx/*.c", "lib/ds/*.c", "lib/blocks/*.c", "lib/scheme/*.c", "lib/sync/*.c", "lib/msg/*.c", "lib/rpc*.c",
-    "lib/domain/*.c", "lib/check/*.c", "selftests/lib/tx_cluster.c", "selftests/lib/fake_rmc.c"]
+    "lib/domain/*.c", "lib/check/*.c", "selftests/lib/tx_cluster.c", "selftests/lib/fake_tx.c", "selftests/lib/fake_rmc.c"]
 GROUPS["compat"] = [n for n in GROUPS["calls"] if not n.startswith("lib/rpc")] + [
     "lib/compat/*.c"]
 GROUPS["qsim"] = [f"tools/qsim/{n}.c" for n in ("service", "queues", "dispatch", "load")] + [
@@ -166,8 +166,9 @@ for f in ("lib", "lib.asan"):
 PROGRAMS["blocks"] = ("clock", "blocks", [f"{LIB}/test_blocks.c", "tools/sim/fiber.c"], {}, [])
 for n in ("check", "check_limits", "check_random"):
     PROGRAMS[n] = ("check", "check", [f"{LIB}/test_{n}.c"], {}, [])
-for n in ("tx", "tx_faults", "tx_doubt", "tx_history", "tx_structures", "tx_keys"):
+for n in ("tx", "tx_hades", "tx_faults", "tx_doubt", "tx_history", "tx_structures", "tx_keys"):
     PROGRAMS[n] = ("tx", "tx", [f"{LIB}/test_{n}.c"], {}, [])
+PROGRAMS["tx_history.rmc"] = ("tx", "tx", [f"{LIB}/test_tx_history.c"], {"RMC_TEST_SYSTEM": "rmc"}, [])
 PROGRAMS["tx_workloads"] = ("tx", "tx", [f"{LIB}/test_tx_workloads.c"] + [
     f"tools/tx/{n}.c" for n in ("workload", "smallbank", "tatp", "tpcc", "tpcc_load", "tpcc_tx",
                                 "tpcc_check", "ycsb")] + ["tools/common/zipf.c"], {}, [])
@@ -341,6 +342,7 @@ AREAS = {
     "check": ("check", ["check", "check_limits", "check_random"]),
     "tx": ("tx", ["tx", "tx_faults", "tx_doubt", "tx_history"]),
     "tx.history": ("tx", ["tx_history"]),
+    "tx.hades": ("tx", ["tx_hades", "tx_history.rmc"]),
     "tx.structures": ("tx", ["tx_structures", "tx_keys"]),
     "tx.workload": ("tx", ["tx_workloads"]),
     "hades.explore": ("hades", ["tx_explore"]),
