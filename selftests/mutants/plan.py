@@ -109,6 +109,8 @@ GROUPS["sim"] = listed("list-core") + GROUPS["lib"][:-1] + [
     f"tools/common/{n}.c" for n in ("json", "adapter", "zipf")]
 # filters, participant and coordinator of transactions, alone
 GROUPS["hades"] = ["kmod/tx/*.c", "kmod/base/line.c", "kmod/base/mem.c"]
+# and with the library's local accesses
+GROUPS["own"] = GROUPS["hades"] + [f"lib/tx/{n}.c" for n in ("local", "redo", "tags")]
 GROUPS["dispatch"] = ["kmod/core/dispatch.c", "kmod/core/dispatch_cores.c"]
 GROUPS["oracle"] = GROUPS["dispatch"] + GROUPS["qsim"]
 
@@ -117,7 +119,7 @@ GROUPS["oracle"] = GROUPS["dispatch"] + GROUPS["qsim"]
 HOST_FOLDERS = ("unit", "stress", "bench")
 GROUP = {"parking": "header", "worker_calls": "header", "region": "region",
          "tx_filter": "hades", "tx_part": "hades", "tx_part_model": "hades", "tx_coord": "hades",
-         "tx_transfers": "hades",
+         "tx_transfers": "hades", "tx_local": "own", "tx_local_random": "own", "tx_local_stress": "own",
          "dispatch": "dispatch", "dispatch_cores": "dispatch", "dispatch_oracle": "oracle"}
 ENVIRONMENT = {"stress.tsan": {"RMC_TESTBED": "pair,mtu=512"}}
 ARGUMENTS = {"stress.tsan": ["1"]}
@@ -240,7 +242,7 @@ ORDER = {
 }
 
 ORDER["sim"] = ORDER["calls"] = ORDER["compat"] = ORDER["qsim"] = ORDER["chip"] = ORDER["dispatch"] = []
-ORDER["hades"] = []
+ORDER["hades"] = ORDER["own"] = []
 ORDER["check"] = ORDER["blocks"] = ORDER["swsync"] = ORDER["tx"] = []
 ORDER["lib"] = MSG[:1] + KV[:1] + [LIMITS["barrier"]]
 
@@ -293,6 +295,8 @@ AREAS = {
                               "dispatch_cores.asan"]),
     "hades": ("hades", ["tx_coord", "tx_part", "tx_part_model", "tx_transfers", "tx_part.asan", "tx_coord.asan",
                         "tx_filter"]),
+    "hades.local": ("own", ["tx_local", "tx_local_random"]),
+    "hades.race": ("own", ["tx_local_stress.vector"]),
     "park": ("header", ["parking"]),
     "posted": ("header", ["worker_calls"]),
     "recover": ("header", ["recover"]),
