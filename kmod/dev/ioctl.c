@@ -11,6 +11,7 @@
 #include "ioctl.h"
 #include "query.h"
 #include "range.h"
+#include "tx.h"
 #include "uring_wait.h"
 #include "watch.h"
 
@@ -54,6 +55,7 @@ union args {
 	struct rmc_aq_arm aq_arm;
 	struct rmc_room_arm room_arm;
 	struct rmc_dom_stats dom_stats;
+	struct rmc_tx_reg tx_reg;
 };
 
 /**
@@ -550,6 +552,36 @@ static int do_dom_stats(const struct request *r, union args *a)
 	return err;
 }
 
+static int do_tx_reg(const struct request *r, union args *a)
+{
+	struct rmc_tx_reg *t = &a->tx_reg;
+	struct rmc_umem *local = NULL;
+	int err;
+
+	if (t->flags)
+		return -EOPNOTSUPP;
+	if (t->length)
+		local = rmc_tx_local_pin(t->local);
+	if (IS_ERR(local))
+		return PTR_ERR(local);
+	mutex_lock(&r->file->lock);
+	err = t->length ? rmc_tx_range_add(r->file, t, local) : rmc_tx_range_del(r->file);
+	mutex_unlock(&r->file->lock);
+	if (err && local)
+		rmc_umem_put(local);
+	return err;
+}
+
+/* What was withdrawn stays so. */
+static void undo_tx_reg(const struct request *r, union args *a)
+{
+	if (!a->tx_reg.length)
+		return;
+	mutex_lock(&r->file->lock);
+	rmc_tx_range_del(r->file);
+	mutex_unlock(&r->file->lock);
+}
+
 static int do_ctx_create(const struct request *r, union args *a)
 {
 	if (!capable(CAP_SYS_ADMIN))
@@ -608,6 +640,7 @@ static const struct entry context_entries[] = {
 	ENTRY(RMC_IOC_AQ_ARM, aq_arm, reserved, false, true, do_aq_arm, NULL),
 	ENTRY(RMC_IOC_ROOM_ARM, room_arm, eventfd, false, true, do_room_arm, NULL),
 	ENTRY(RMC_IOC_DOM_STATS, dom_stats, served_ns, true, false, do_dom_stats, NULL),
+	ENTRY(RMC_IOC_TX_REG, tx_reg, locks_offset, true, true, do_tx_reg, undo_tx_reg),
 };
 
 static const struct entry control_entries[] = {
