@@ -24,8 +24,7 @@
  *
  *   rmc_tx_slots_create()		any thread; the tenant of engine->client.qp
  *   rmc_ni_add_slots()			worker; -ENOSPC
- *   rmc_tx_attach() ...		worker; -EINVAL, -EEXIST: it has slots, -ENOSPC: fewer are free,
- *					-EOPNOTSUPP: it is ordered. rmc_ni_del_qp() detaches
+ *   rmc_tx_attach() ...		worker; rmc_ni_del_qp() detaches
  *   rmc_tx_slots_idle()		worker: nobody has slots, nothing is left to be sent
  *   rmc_ni_del_slots()			worker; not idle: what is decided is sent no more
  *   rmc_tx_slots_destroy()		any thread
@@ -35,8 +34,25 @@
 
 #include "tx_engine.h"
 
-/* Contexts of a unit that may have slots: each costs a visit of its worker a load */
-#define RMC_TX_ENGINES		8
+/* Longest record of a TX_COMMIT, bytes: a line, ranges, and what they write, each padded */
+#define RMC_TX_RECORD_MAX							\
+	(RMC_LINE + RMC_TX_MAX_RANGES * (sizeof(struct rmc_tx_item) + 8) + RMC_TX_MAX_BYTES)
+
+/*
+ * rmc_wqe.tag of an access: its slot, and as much of its gen as fits. What is sent again is of the
+ * transaction that it was of.
+ */
+#define RMC_TX_TAG_GEN_BITS	10
+#define RMC_TX_TAG_GEN_MASK	((1U << RMC_TX_TAG_GEN_BITS) - 1)
+
+static inline u32 rmc_tx_tag(u32 slot, u32 gen)
+{
+	return slot << RMC_TX_TAG_GEN_BITS | (gen & RMC_TX_TAG_GEN_MASK);
+}
+
+static_assert(RMC_TX_MAX_SLOTS << RMC_TX_TAG_GEN_BITS <= 1 << (64 - RMC_TAG_SHIFT), "it fits");
+static_assert(RMC_TX_MAX_ACCESS < 1 << RMC_TX_LENGTH_SHIFT, "lengths have their field");
+static_assert(RMC_TX_MAX_SLOTS << RMC_TX_LENGTH_SHIFT == 1 << 24, "and slots the rest of it");
 
 struct rmc_qpair;
 struct rmc_wqe;
@@ -47,6 +63,7 @@ struct rmc_wqe;
  * @entry: WQ index of the TX_COMMIT or TX_ABORT that waits for the end
  * @open: a transaction has begun, and the application was not told of its end
  * @waits: @entry waits
+ * @aborts: it is a TX_ABORT
  * @status: of an open one that has ended by itself: why; RMC_S_OK: it has not
  */
 struct rmc_tx_user {
@@ -54,13 +71,14 @@ struct rmc_tx_user {
 	u16 entry;
 	bool open;
 	bool waits;
+	bool aborts;
 	u8 status;
 };
 
 /**
  * struct rmc_tx_slots - slots of a unit and a context
  * @engine: engine; set engine->client.qp.tenant before rmc_ni_add_slots()
- * @next: next one of the worker
+ * @next: next one of the worker (ni.h)
  * @unit: unit
  * @ctx_id: context
  * @free: slots in the pool
@@ -101,7 +119,13 @@ void rmc_tx_detach(struct rmc_qpair *qp);
 u8 rmc_tx_slots_access(const struct rmc_qpair *qp, struct rmc_wqe *w);
 u8 rmc_tx_slots_control(const struct rmc_qpair *qp, const struct rmc_wqe *w);
 u32 rmc_tx_slots_gen(const struct rmc_qpair *qp, u32 tag);
-void rmc_tx_slots_take(struct rmc_qpair *qp, const struct rmc_wqe *w, u16 entry);
+u32 rmc_tx_slots_take(struct rmc_qpair *qp, const struct rmc_wqe *w, u16 entry);
 u32 rmc_tx_slots_poll(struct rmc_tx_slots *s, bool tick);
+
+/* True if the engine has something to do or waits for an answer: its worker has to stay awake. */
+static inline bool rmc_tx_slots_busy(const struct rmc_tx_slots *s)
+{
+	return s->busy || rmc_client_in_flight(&s->engine->client);
+}
 
 #endif
