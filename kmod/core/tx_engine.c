@@ -211,6 +211,7 @@ static void post_close(struct rmc_tx_engine *e, const struct rmc_tx_msg *msg)
 	struct rmc_tx_head *h = begin(e, msg, msg->kind == RMC_TX_COMMIT ? RMC_TX_KIND_COMMIT :
 				      RMC_TX_KIND_ABORT);
 
+	h->flags = msg->flags;
 	post(e, msg, RMC_TX_OP_MESSAGE, RMC_OP_TX_CLOSE, rmc_tx_offset(msg->slot, msg->gen),
 	     sizeof(*h));
 }
@@ -225,6 +226,8 @@ static void post_part(struct rmc_tx_engine *e, u32 slot, u32 peer)
 	struct rmc_tx_head *h = begin(e, &msg, RMC_TX_KIND_DATA);
 	u32 bytes;
 
+	if (s->peer[peer].flags & RMC_TX_P_LOCAL)
+		msg.flags = RMC_TX_LOCAL;
 	bytes = rmc_tx_writes_pieces(t, msg.nid, &t->next[peer].write, &t->next[peer].sent,
 				     (u8 *)(h + 1), &h->count);
 	if (bytes)
@@ -457,6 +460,7 @@ void rmc_tx_engine_time(struct rmc_tx_engine *e, u32 now_ms)
 		for (i = 0; i < e->opts.slots; i++)
 			rmc_tx_coord_resend(e->coord, i);
 	}
+	rmc_tx_engine_expire(e);
 }
 
 /**

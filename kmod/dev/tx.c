@@ -171,7 +171,8 @@ static int tx_fill(struct rmc_file *f, struct rmc_file_tx *t, struct rmc_mem *me
 		return err;
 	if (t->local)
 		local = t->local_map + offset_in_page(r->local);
-	home = rmc_tx_home_create(f->node, f->ctx->id, mem, l, local);
+	home = rmc_tx_home_create(f->node, f->ctx->id, mem, l, local,
+				  page_address(t->locks.first));
 	if (IS_ERR(home))
 		return PTR_ERR(home);
 	t->home = home;

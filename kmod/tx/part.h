@@ -20,8 +20,8 @@
  *   or older ones create nothing.
  *
  * Memory: the block of rmc_tx_part_bytes() bytes has the whole state. A copy with memcpy() is a
- * participant in that state; it has the pointers @mem and @local in common with the original, which
- * another segment needs set anew. Parts that are unused are zero, so that equal states have equal
+ * participant in that state; it has the pointers @mem, @local and @shared in common with the original,
+ * which another segment needs set anew. Parts that are unused are zero, so that equal states have equal
  * bytes.
  */
 #ifndef RMC_TX_PART_H
@@ -65,6 +65,7 @@ struct rmc_tx_line {
  * @gen: newest gen
  * @state: enum rmc_tx_record_state
  * @refused: status that an INTEND was refused with; RMC_S_OK: none was
+ * @buffer: 1 + number of its Locking Buffer; 0: it has none
  * @pad: 0
  * @first: 1 + index of the first line of its INTEND; 0: none
  * @last: 1 + index of the last one
@@ -77,7 +78,8 @@ struct rmc_tx_record {
 	u32 gen;
 	u8 state;
 	u8 refused;
-	u16 pad;
+	u8 buffer;
+	u8 pad;
 	u32 first;
 	u32 last;
 	u32 cursor;
@@ -120,7 +122,7 @@ struct rmc_tx_group {
  * @length: bytes of the range; a multiple of 64
  * @self: endpoint of the node itself: its slots are those of struct rmc_tx_local
  * @groups: sources that may have transactions here, RMC_TX_SOURCES at most
- * @buffers: transactions that may hold locks at a time; 0: RMC_TX_BUFFERS. Those of a source may be
+ * @buffers: transactions that may hold locks at a time, 64 at most; 0: RMC_TX_BUFFERS. Those of a source may be
  *	as many as are free then, or one
  */
 struct rmc_tx_limits {
@@ -135,19 +137,25 @@ struct rmc_tx_limits {
  * struct rmc_tx_part - a participant; see the top of this file
  * @mem: the segment
  * @local: filters of the owner's loads and stores; NULL: it has no such transactions
+ * @shared: Locking Buffers that the owner sees; NULL: it has no such transactions
  * @limits: as given
  * @groups: 1 + index of the last group in use
  * @locks: Locking Buffers in use
- * @local_squashed: slots of @local that were squashed: not a hint, unlike the word there
+ * @buffers: which of them
+ * @local_squashed: slots of @local that were squashed: not a hint, unlike the word there. A slot's
+ *	mark is cleared by a CLOSE with RMC_TX_LOCAL, the first of its gen. So a transaction that has
+ *	used lines by loads and stores has ended only after its own node has answered CLOSE
  * @group_of: by source: 1 + index of its group; 0: it has none
  * @group: groups
  */
 struct rmc_tx_part {
 	const struct rmc_mem *mem;
 	struct rmc_tx_local *local;
+	struct rmc_tx_locks *shared;
 	struct rmc_tx_limits limits;
 	u32 groups;
 	u32 locks;
+	u64 buffers;
 	u64 local_squashed;
 	u16 group_of[RMC_TX_SOURCES];
 	struct rmc_tx_group group[];
@@ -155,9 +163,10 @@ struct rmc_tx_part {
 
 size_t rmc_tx_part_bytes(const struct rmc_tx_limits *limits);
 int rmc_tx_part_init(struct rmc_tx_part *p, const struct rmc_tx_limits *limits,
-		     const struct rmc_mem *mem, struct rmc_tx_local *local);
+		     const struct rmc_mem *mem, struct rmc_tx_local *local,
+		     struct rmc_tx_locks *shared);
 struct rmc_tx_part *rmc_tx_part_new(const struct rmc_tx_limits *limits, const struct rmc_mem *mem,
-				    struct rmc_tx_local *local);
+				    struct rmc_tx_local *local, struct rmc_tx_locks *shared);
 void rmc_tx_part_free(struct rmc_tx_part *p);
 
 u8 rmc_tx_part_access(struct rmc_tx_part *p, const struct rmc_txid *id, enum rmc_tx_access kind,
@@ -166,7 +175,8 @@ u8 rmc_tx_part_intend(struct rmc_tx_part *p, const struct rmc_txid *id, u32 flag
 		      const struct rmc_tx_range *range, u32 count);
 u8 rmc_tx_part_data(struct rmc_tx_part *p, const struct rmc_txid *id, u64 offset,
 		    const u8 *data, u32 length);
-u8 rmc_tx_part_close(struct rmc_tx_part *p, const struct rmc_txid *id, bool commit);
+u8 rmc_tx_part_close(struct rmc_tx_part *p, const struct rmc_txid *id, u32 flags,
+		     bool commit);
 bool rmc_tx_part_hint(struct rmc_tx_part *p, struct rmc_txid *id);
 void rmc_tx_part_silent(struct rmc_tx_part *p, u32 source);
 void rmc_tx_part_epoch(struct rmc_tx_part *p, u32 source);

@@ -71,6 +71,8 @@ struct rmc_tx_range {
 
 /* Flag of an INTEND: an access was answered there, so there has to be a record */
 #define RMC_TX_HERE		1U
+/* Flag of a CLOSE to the own node: it has used lines there by loads and stores */
+#define RMC_TX_LOCAL		2U
 
 /* Is gen @a newer than gen @b? */
 static inline bool rmc_tx_newer(u32 a, u32 b)

@@ -63,11 +63,14 @@ static inline __u32 rmc_tx_length(__u32 slot, __u32 length)
 						 * TX_COMMIT with count 0 and without this flag, or
 						 * a TX_ABORT, decides
 						 */
+#define RMC_TX_LOADED		(1U << 1)	/* it has used lines of struct rmc_tx_local: its
+						 * own node is asked, if nothing is written there, too
+						 */
 
 /**
  * struct rmc_tx_commit - local buffer of an RMC_OP_TX_COMMIT or RMC_OP_TX_LOCK
  * @count: ranges, RMC_TX_MAX_RANGES at most; 0: nothing is written
- * @flags: RMC_TX_PREPARE; 0 for a TX_LOCK
+ * @flags: RMC_TX_PREPARE, RMC_TX_LOADED; 0 for a TX_LOCK
  * @reserved: 0
  *
  * The length of the WQ entry is that of all of it: this line, @count times struct rmc_tx_range, and
@@ -112,7 +115,8 @@ struct rmc_tx_item {
  * @rd: read filters, by bit: bit s of word b is bit b of the filter of slot s
  * @wr1: first section of the write filters
  * @wr2: second section of the write filters
- * @squashed: slots that the RMC has squashed: a hint for their owner
+ * @squashed: slots that the RMC has squashed: a hint for their owner. The RMC sets a bit before it
+ *	stores anything that the transaction must not see
  *
  * In memory of the process that owns the segment, which writes it. What it says concerns the
  * isolation of that memory only. A line is its number in the segment; rd has both halves of

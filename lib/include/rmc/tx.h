@@ -24,6 +24,8 @@
  *
  *	system	how transactions exclude each other
  *	sw	SW-Impl, FaRM's protocol: versions, locks, validation of what was read
+ *	hades	HADES: members' RMCs note what a transaction uses, and commit it
+ *	rmc	HADES' slow mode: a member's own records, too, are accessed through its RMC
  *
  * Committed transactions are strictly serializable. A member opens one database per memory, and one
  * thread at a time uses it: transactions of several slots run in turn, in options.wait. All calls
@@ -68,6 +70,9 @@ enum rmc_tx_cause {
 	RMC_TX_CHECK_CHANGED,	/* at commit: a record that was read has changed */
 	RMC_TX_LOST,		/* packets were lost */
 	RMC_TX_BY_PROGRAM,	/* the function of rmc_tx_run() returned RMC_TX_SQUASHED by itself */
+	RMC_TX_BY_OTHER,	/* another one has committed, or commits, what it has used */
+	RMC_TX_NO_ROOM,		/* a member's RMC has no room for it */
+	RMC_TX_FORGOTTEN,	/* a member's RMC no longer knows of it */
 	RMC_TX_CAUSES
 };
 
@@ -92,7 +97,7 @@ RMC_ABI_SIZE(rmc_tx_addr, 16);
 #define RMC_TX_ALL_REMOTE	(1U << 0)	/* own records, too, are reached through the RMC */
 
 struct rmc_tx_options {
-	const char *system;		/* NULL: sw */
+	const char *system;		/* sw, hades or rmc; NULL: sw */
 	const struct rmc_tx_table *table;
 	uint64_t at;			/* offset in team->seg; divisible by 64 */
 	uint32_t tables;
