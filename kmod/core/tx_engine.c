@@ -212,6 +212,7 @@ static void post_close(struct rmc_tx_engine *e, const struct rmc_tx_msg *msg)
 	struct rmc_tx_head *h = begin(e, msg, msg->kind == RMC_TX_COMMIT ? RMC_TX_KIND_COMMIT :
 				      RMC_TX_KIND_ABORT);
 
+	h->flags = msg->flags;
 	post(e, msg, RMC_TX_OP_MESSAGE, RMC_OP_TX_CLOSE, rmc_tx_offset(msg->slot, msg->gen),
 	     sizeof(*h));
 }
@@ -226,6 +227,8 @@ static void post_part(struct rmc_tx_engine *e, u32 slot, u32 peer)
 	struct rmc_tx_head *h = begin(e, &msg, RMC_TX_KIND_DATA);
 	u32 bytes;
 
+	if (s->peer[peer].flags & RMC_TX_P_LOCAL)
+		msg.flags = RMC_TX_LOCAL;
 	bytes = rmc_tx_writes_pieces(t, msg.nid, &t->next[peer].write, &t->next[peer].sent,
 				     (u8 *)(h + 1), &h->count);
 	if (bytes)
@@ -443,7 +446,7 @@ static void check_epochs(struct rmc_tx_engine *e)
 }
 
 /**
- * rmc_tx_engine_time() - what depends on time: epochs of nodes, messages that are due again
+ * rmc_tx_engine_time() - what depends on time: epochs, messages that are due again, locks held
  * @e: engine; the caller's thread is its client
  * @now_ms: milliseconds
  *
@@ -456,6 +459,7 @@ void rmc_tx_engine_time(struct rmc_tx_engine *e, u32 now_ms)
 	if (now_ms != e->now_ms || !e->self_epoch) {
 		e->now_ms = now_ms;
 		check_epochs(e);
+		rmc_tx_engine_expire(e);
 	}
 	if (now_ms - e->resent_ms >= e->opts.resend_ms) {
 		e->resent_ms = now_ms;

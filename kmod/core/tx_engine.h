@@ -26,6 +26,9 @@
 #define RMC_TX_ACCESS_MAX	RMC_TX_BODY_MAX
 #define RMC_TX_WRITE_MAX	RMC_TX_MAX_BYTES
 
+/* rmc_tx_engine_opts.hold_ms, if it is 0 */
+#define RMC_TX_HOLD_MS		100
+
 /* Most entries of an engine's queue */
 #define RMC_TX_ENTRIES		256
 
@@ -39,6 +42,8 @@
  * @order: log2 of the operations in flight
  * @gen: of no transaction of an engine before at this unit and context in this epoch is one newer
  * @resend_ms: what was not answered is sent again after this
+ * @hold_ms: time for which a transaction holds its locks while its application decides; 0:
+ *	RMC_TX_HOLD_MS
  */
 struct rmc_tx_engine_opts {
 	u32 slots;
@@ -46,6 +51,7 @@ struct rmc_tx_engine_opts {
 	u32 order;
 	u32 gen;
 	u32 resend_ms;
+	u32 hold_ms;
 };
 
 /**
@@ -75,6 +81,7 @@ enum rmc_tx_access_state {
  * @writes: entries of @write
  * @used: bytes of @data
  * @tries: repetitions of INTEND
+ * @held_ms: since when it holds locks, if its bit of rmc_tx_engine.held is set
  * @ready: bit per entry of the node list: a part of the commit is to be sent there next
  * @next: by entry of the node list, which part: a write, and how much of it was sent
  * @write: write list, by node and offset
@@ -86,6 +93,7 @@ struct rmc_tx_txn {
 	u32 writes;
 	u32 used;
 	u32 tries;
+	u32 held_ms;
 	u64 ready;
 	struct {
 		u32 write;
@@ -143,6 +151,7 @@ struct rmc_tx_op {
  * @self_epoch: own one
  * @now_ms: at the last poll
  * @resent_ms: when messages were last sent again
+ * @held: slots that hold locks while their application decides
  * @posted: entries since the last rmc_client_submit()
  * @accesses: slots whose access may be due
  * @parts: slots that may have rmc_tx_txn.ready
@@ -166,6 +175,7 @@ struct rmc_tx_engine {
 	u32 self_epoch;
 	u32 now_ms;
 	u32 resent_ms;
+	u64 held;
 	u32 posted;
 	u64 accesses;
 	u64 parts;
@@ -184,11 +194,16 @@ int rmc_tx_engine_access(struct rmc_tx_engine *e, u32 slot, enum rmc_tx_access k
 bool rmc_tx_engine_accessed(struct rmc_tx_engine *e, u32 slot, u8 *status);
 int rmc_tx_engine_write(struct rmc_tx_engine *e, u32 slot, u32 nid, u64 offset, const void *data,
 			u32 length);
+int rmc_tx_engine_local(struct rmc_tx_engine *e, u32 slot);
 int rmc_tx_engine_commit(struct rmc_tx_engine *e, u32 slot);
 void rmc_tx_engine_abort(struct rmc_tx_engine *e, u32 slot);
 void rmc_tx_engine_time(struct rmc_tx_engine *e, u32 now_ms);
 u32 rmc_tx_engine_take(struct rmc_tx_engine *e);
 void rmc_tx_engine_send(struct rmc_tx_engine *e);
+/* tx_hold.c */
+int rmc_tx_engine_prepare(struct rmc_tx_engine *e, u32 slot);
+bool rmc_tx_engine_prepared(struct rmc_tx_engine *e, u32 *slot);
+void rmc_tx_engine_expire(struct rmc_tx_engine *e);
 u32 rmc_tx_engine_poll(struct rmc_tx_engine *e, u32 now_ms);
 bool rmc_tx_engine_ended(struct rmc_tx_engine *e, u32 *slot, u8 *status);
 bool rmc_tx_engine_idle(const struct rmc_tx_engine *e);

@@ -9,13 +9,15 @@
  * @mem: segment or further range of it that holds all of the range; must outlive it
  * @limits: of the participant; @self is set here
  * @local: filters of the owner's loads and stores, or NULL
+ * @shared: Locking Buffers that the owner sees, zero, or NULL; must outlive it
  *
  * Return: range, for rmc_tx_homes_add() on each unit; ERR_PTR(-EINVAL, -EFAULT (not in @mem),
  * -EROFS, -ENOMEM). Context: may sleep.
  */
 struct rmc_tx_home *rmc_tx_home_create(const struct rmc_node *head, u16 ctx_id,
 				       struct rmc_mem *mem, const struct rmc_tx_limits *limits,
-				       struct rmc_tx_local *local)
+				       struct rmc_tx_local *local,
+				       struct rmc_tx_locks *shared)
 {
 	const struct rmc_fabric *f = head->fabric;
 	struct rmc_tx_limits l = *limits;
@@ -23,6 +25,7 @@ struct rmc_tx_home *rmc_tx_home_create(const struct rmc_node *head, u16 ctx_id,
 	struct rmc_tx_home *home;
 
 	if (ctx_id >= RMC_MAX_CONTEXTS || !l.length || !l.groups || l.groups > RMC_TX_SOURCES ||
+	    l.buffers > 64 ||
 	    (l.start | l.length) & (RMC_LINE - 1))
 		return ERR_PTR(-EINVAL);
 	if (!rmc_mem_covers(mem, l.start, l.length))
@@ -39,7 +42,7 @@ struct rmc_tx_home *rmc_tx_home_create(const struct rmc_node *head, u16 ctx_id,
 	home->ctx_id = ctx_id;
 	home->sources = f->endpoints;
 	home->from = rmc_os_zalloc_user(f->endpoints * sizeof(*home->from));
-	part = rmc_tx_part_new(&l, mem, local);
+	part = rmc_tx_part_new(&l, mem, local, shared);
 	if (!IS_ERR(part))
 		home->part = part;
 	if (!home->from || !home->part) {
@@ -47,6 +50,21 @@ struct rmc_tx_home *rmc_tx_home_create(const struct rmc_node *head, u16 ctx_id,
 		return ERR_PTR(-ENOMEM);
 	}
 	return home;
+}
+
+/**
+ * rmc_tx_home_bytes() - memory that a range takes at most
+ * @head: node
+ * @limits: of the participant
+ *
+ * Return: bytes, with what its sources make it allocate later.
+ */
+u64 rmc_tx_home_bytes(const struct rmc_node *head, const struct rmc_tx_limits *limits)
+{
+	u64 from = sizeof(struct rmc_tx_from) + RMC_TX_ASSEMBLIES * sizeof(struct rmc_tx_assembly);
+
+	return sizeof(struct rmc_tx_home) + rmc_tx_part_bytes(limits) +
+	       head->fabric->endpoints * from;
 }
 
 /**

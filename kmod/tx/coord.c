@@ -61,6 +61,22 @@ static void settle(struct rmc_tx_coord *c, u32 slot)
 	c->due &= ~bit_of(slot);
 }
 
+/* Is it told of an abort only when its own node knows? */
+static bool waits_for_self(struct rmc_tx_coord *c, struct rmc_tx_slot *s)
+{
+	struct rmc_tx_peer *self = peer_of(s, c->self);
+
+	return self && self->flags & RMC_TX_P_LOCAL && self->flags & RMC_TX_P_WAIT;
+}
+
+/* Has the application waited for this answer? */
+static bool is_awaited(const struct rmc_tx_coord *c, const struct rmc_tx_slot *s,
+		       const struct rmc_tx_peer *p)
+{
+	return p->nid == c->self &&
+	       (s->phase == RMC_TX_COMMITTING || p->flags & RMC_TX_P_LOCAL);
+}
+
 static void give_up(struct rmc_tx_coord *c, u32 slot, u8 status)
 {
 	struct rmc_tx_slot *s = &c->slot[slot];
@@ -70,6 +86,7 @@ static void give_up(struct rmc_tx_coord *c, u32 slot, u8 status)
 		return;
 	s->phase = RMC_TX_ABORTING;
 	s->status = status;
+	c->prepared &= ~bit_of(slot);
 	s->waits = 0;
 	c->due &= ~bit_of(slot);
 	for (i = 0; i < s->peers; i++) {
@@ -77,15 +94,21 @@ static void give_up(struct rmc_tx_coord *c, u32 slot, u8 status)
 		if (s->peer[i].flags & RMC_TX_P_SENT)
 			ask(c, slot, &s->peer[i]);
 	}
-	end(c, slot);
+	if (!waits_for_self(c, s))
+		end(c, slot);
 }
 
-/* Nobody can squash it any more. The application is told once its own node has stored. */
+/* Nobody can squash it any more, unless the application still decides. The application is told once its own node has stored. */
 static void decide(struct rmc_tx_coord *c, u32 slot)
 {
 	struct rmc_tx_slot *s = &c->slot[slot];
 	u32 i;
 
+	if (s->hold) {
+		s->phase = RMC_TX_HELD;
+		c->prepared |= bit_of(slot);
+		return;
+	}
 	s->phase = RMC_TX_COMMITTING;
 	for (i = 0; i < s->peers; i++)
 		ask(c, slot, &s->peer[i]);
@@ -178,12 +201,31 @@ int rmc_tx_coord_touch(struct rmc_tx_coord *c, u32 slot, u32 nid, bool access)
 }
 
 /**
+ * rmc_tx_coord_local() - a transaction uses lines of its own node by loads and stores
+ * @c: coordinator
+ * @slot: its slot
+ *
+ * Its node may have squashed it, so it is asked, and told of the end, also if nothing is written
+ * there, and no access was sent.
+ *
+ * Return: as rmc_tx_coord_touch().
+ */
+int rmc_tx_coord_local(struct rmc_tx_coord *c, u32 slot)
+{
+	int err = rmc_tx_coord_touch(c, slot, c->self, false);
+
+	if (!err)
+		peer_of(slot_of(c, slot), c->self)->flags |= RMC_TX_P_LOCAL | RMC_TX_P_SENT;
+	return err;
+}
+
+/**
  * rmc_tx_coord_commit() - a transaction is to commit
  * @c: coordinator
  * @slot: its slot
  *
  * The own node is asked first, then all others at once (HADES table II, steps 1 to 3). One that
- * has used no node ends at once.
+ * has used no node ends at once. One that is held is decided.
  *
  * Return: 0, -EINVAL (no such slot), -ECANCELED (it does not execute any more).
  */
@@ -196,6 +238,12 @@ int rmc_tx_coord_commit(struct rmc_tx_coord *c, u32 slot)
 		return -EINVAL;
 	slot = array_index_nospec(slot, RMC_TX_SLOTS);
 	s = slot_of(c, slot);
+	if (s->phase == RMC_TX_HELD) {
+		s->hold = 0;
+		c->prepared &= ~bit_of(slot);
+		decide(c, slot);
+		return 0;
+	}
 	if (s->phase != RMC_TX_EXECUTING)
 		return -ECANCELED;
 	self = peer_of(s, c->self);
@@ -206,6 +254,45 @@ int rmc_tx_coord_commit(struct rmc_tx_coord *c, u32 slot)
 	s->phase = RMC_TX_SELF;
 	ask(c, slot, self);
 	return 0;
+}
+
+/**
+ * rmc_tx_coord_prepare() - a transaction is to be decided by its application (HADES-H)
+ * @c: coordinator
+ * @slot: its slot
+ *
+ * As rmc_tx_coord_commit(), but with the acks of all nodes it is held. Its locks stay until
+ * rmc_tx_coord_commit() or rmc_tx_coord_abort(); the caller bounds the time.
+ *
+ * Return: 0, -EINVAL (no such slot), -ECANCELED (it does not execute any more).
+ */
+int rmc_tx_coord_prepare(struct rmc_tx_coord *c, u32 slot)
+{
+	struct rmc_tx_slot *s;
+
+	if (slot >= RMC_TX_SLOTS)
+		return -EINVAL;
+	s = slot_of(c, slot);
+	if (s->phase != RMC_TX_EXECUTING)
+		return -ECANCELED;
+	s->hold = 1;
+	return rmc_tx_coord_commit(c, slot);
+}
+
+/**
+ * rmc_tx_coord_prepared() - a transaction whose application is to decide now
+ * @c: coordinator
+ * @slot: out, its slot
+ *
+ * Return: false if there is none.
+ */
+bool rmc_tx_coord_prepared(struct rmc_tx_coord *c, u32 *slot)
+{
+	if (!c->prepared)
+		return false;
+	*slot = __ffs64(c->prepared);
+	c->prepared &= c->prepared - 1;
+	return true;
 }
 
 /**
@@ -284,6 +371,8 @@ bool rmc_tx_coord_next(struct rmc_tx_coord *c, struct rmc_tx_msg *msg)
 			};
 			if (msg->kind == RMC_TX_INTEND && p->flags & RMC_TX_P_HERE)
 				msg->flags = RMC_TX_HERE;
+			if (msg->kind != RMC_TX_INTEND && p->flags & RMC_TX_P_LOCAL)
+				msg->flags = RMC_TX_LOCAL;
 			p->flags &= ~RMC_TX_P_DUE;
 			p->flags |= RMC_TX_P_SENT;
 			return true;
@@ -346,14 +435,12 @@ void rmc_tx_coord_answer(struct rmc_tx_coord *c, const struct rmc_tx_msg *msg, u
 	if (may_repeat(status))
 		return;
 	has_answered(s, p);
-	if (msg->kind == RMC_TX_COMMIT) {
-		if (status) {
-			p->flags |= RMC_TX_P_LOST;
-			s->status = RMC_S_TX_PART_LOST;
-		}
-		if (p->nid == c->self)
-			end(c, slot);
+	if (msg->kind == RMC_TX_COMMIT && status) {
+		p->flags |= RMC_TX_P_LOST;
+		s->status = RMC_S_TX_PART_LOST;
 	}
+	if (is_awaited(c, s, p))
+		end(c, slot);
 	settle(c, slot);
 }
 
@@ -407,9 +494,9 @@ static void forgotten_by(struct rmc_tx_coord *c, u32 slot, struct rmc_tx_peer *p
 		if (s->phase == RMC_TX_COMMITTING) {
 			p->flags |= RMC_TX_P_LOST;
 			s->status = RMC_S_TX_PART_LOST;
-			if (p->nid == c->self)
-				end(c, slot);
 		}
+		if (is_awaited(c, s, p))
+			end(c, slot);
 	}
 	settle(c, slot);
 }

@@ -35,6 +35,7 @@ enum rmc_tx_phase {
 	RMC_TX_EXECUTING,
 	RMC_TX_SELF,		/* INTEND to the own node */
 	RMC_TX_OTHERS,		/* INTEND to the others */
+	RMC_TX_HELD,		/* all have acked: the application decides */
 	RMC_TX_COMMITTING,	/* decided */
 	RMC_TX_ABORTING,
 };
@@ -52,6 +53,7 @@ enum {
 	RMC_TX_P_DUE	= 4,	/* a message of this phase is to be sent */
 	RMC_TX_P_WAIT	= 8,	/* ... or answered */
 	RMC_TX_P_LOST	= 16,	/* decided, but its part was not applied, as far as known */
+	RMC_TX_P_LOCAL	= 32,	/* the own node: it is used by loads and stores */
 };
 
 /**
@@ -69,6 +71,7 @@ struct rmc_tx_peer {
  * @gen: use of this slot
  * @phase: enum rmc_tx_phase
  * @status: how it ended: RMC_S_OK, or why it was squashed
+ * @hold: RMC_TX_HELD comes before the decision
  * @pad: 0
  * @peers: entries of @peer
  * @waits: those of them with RMC_TX_P_WAIT
@@ -78,7 +81,8 @@ struct rmc_tx_slot {
 	u32 gen;
 	u8 phase;
 	u8 status;
-	u16 pad;
+	u8 hold;
+	u8 pad;
 	u16 peers;
 	u16 waits;
 	struct rmc_tx_peer peer[RMC_TX_NODES];
@@ -90,6 +94,7 @@ struct rmc_tx_slot {
  * @pad: 0
  * @due: slots with a message to be sent
  * @ends: slots whose end is to be reported
+ * @prepared: slots in RMC_TX_HELD of which that is to be reported
  * @slot: by number
  */
 struct rmc_tx_coord {
@@ -97,6 +102,7 @@ struct rmc_tx_coord {
 	u32 pad;
 	u64 due;
 	u64 ends;
+	u64 prepared;
 	struct rmc_tx_slot slot[RMC_TX_SLOTS];
 };
 
@@ -106,7 +112,7 @@ struct rmc_tx_coord {
  * @nid: endpoint of the participant
  * @slot: slot
  * @gen: use of the slot
- * @flags: of an INTEND: RMC_TX_HERE, or 0
+ * @flags: of an INTEND: RMC_TX_HERE, or 0; of the others: RMC_TX_LOCAL, or 0
  */
 struct rmc_tx_msg {
 	u16 kind;
@@ -119,7 +125,10 @@ struct rmc_tx_msg {
 void rmc_tx_coord_init(struct rmc_tx_coord *c, u32 self, u32 gen);
 int rmc_tx_coord_begin(struct rmc_tx_coord *c, u32 slot, u32 *gen);
 int rmc_tx_coord_touch(struct rmc_tx_coord *c, u32 slot, u32 nid, bool access);
+int rmc_tx_coord_local(struct rmc_tx_coord *c, u32 slot);
 int rmc_tx_coord_commit(struct rmc_tx_coord *c, u32 slot);
+int rmc_tx_coord_prepare(struct rmc_tx_coord *c, u32 slot);
+bool rmc_tx_coord_prepared(struct rmc_tx_coord *c, u32 *slot);
 void rmc_tx_coord_abort(struct rmc_tx_coord *c, u32 slot, u8 status);
 void rmc_tx_coord_squash(struct rmc_tx_coord *c, u32 slot, u32 gen, u32 nid);
 bool rmc_tx_coord_next(struct rmc_tx_coord *c, struct rmc_tx_msg *msg);

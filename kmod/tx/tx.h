@@ -44,6 +44,8 @@ enum {
 	RMC_TX_RANGES	= RMC_TX_MAX_RANGES,
 	/* Locking Buffers: transactions that hold locks of a participant at a time */
 	RMC_TX_BUFFERS	= 32,
+	/* transactions that wait for locks in advance at a participant */
+	RMC_TX_WAITERS	= 8,
 };
 
 /**
@@ -71,6 +73,8 @@ struct rmc_tx_range {
 
 /* Flag of an INTEND: an access was answered there, so there has to be a record */
 #define RMC_TX_HERE		1U
+/* Flag of a CLOSE to the own node: it has used lines there by loads and stores */
+#define RMC_TX_LOCAL		2U
 
 /* Is gen @a newer than gen @b? */
 static inline bool rmc_tx_newer(u32 a, u32 b)

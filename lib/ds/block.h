@@ -4,8 +4,9 @@
  * Documentation/structures.rst.
  *
  *	table.c	hash table	\		 / lib/blocks/		one-sided operations
- *	tree.c	B+tree		 > this file <	   local_blocks.h	memory of a test
- *	map.c	red-black tree	/		 \ others	latches, transactions
+ *	tree.c	B+tree		|		|  lib/tx/blocks.c	transactions
+ *	map.c	red-black tree	 > this file <	   local_blocks.h	memory of a test
+ *	btree.c	B-tree		/		 \ others	latches
  *
  * access.h is simpler: words and objects of which one writer at a time changes several.
  *
@@ -60,6 +61,13 @@
  * results before: it checks itself before it believes them. It also has blocks in its sets that an
  * operation writes for the structure's sake: splits, links, a home bucket or head.
  *
+ * Atomic operations. With ops->atomic an operation that returns 0, -ENOENT or -EEXIST takes effect
+ * at an instant at which all blocks that it has entered are as they were then, and all that it has
+ * left are stored at that instant, or it has no effect. So a structure need not store its blocks in
+ * an order in which others may meet them, nor write one only to make others begin again: a block
+ * that an operation has entered is enough for that. Several operations may be one such step: each
+ * sees what the earlier ones have left. Without it each block is by itself.
+ *
  * Waiting. enter(), upgrade() and leave() may wait for their own operations, and enter() for a
  * latch, and run other work of their thread meanwhile. enter() gives up with RMC_BLOCK_RESTART
  * after a few attempts, so a cycle of waiting structures ends. To need this seldom, structures
@@ -99,6 +107,7 @@ enum rmc_block_kind {
 	RMC_BLOCK_TREE = 0x7274,
 	RMC_BLOCK_MAP = 0x706d,
 	RMC_BLOCK_MAP_HEAD = 0x686d,
+	RMC_BLOCK_BTREE = 0x7462,
 };
 
 /* Zeroed: not in use */
@@ -122,6 +131,7 @@ struct rmc_blocks {
 struct rmc_blocks_stats;
 
 struct rmc_block_ops {
+	bool atomic;		/* operations as a whole, see above */
 	/*
 	 * An operation begins, or is restarted for the so-manyth time: 0, or the operation's result
 	 */

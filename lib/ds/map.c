@@ -10,7 +10,9 @@
  * Searches read blocks from the head on. Who changes links or colours holds the head's latch, and
  * writes the head last, even if it stays as it is. Searches that do not find their key, or find
  * what cannot be, validate the head: nobody has changed a link, so the key is absent. A deleted key
- * keeps its entry, marked absent, for the next insertion.
+ * keeps its entry, marked absent, for the next insertion. Where operations are atomic (block.h) the
+ * entries on its way make a search begin again if one of their links has changed, so the head is
+ * written only with another root: insertions that are far from each other are in nobody's way.
  *
  * An insertion is top-down (Guibas and Sedgewick): who goes down to insert splits entries with two
  * red children on the way, so there is room for a red one at the end. A split changes the
@@ -252,8 +254,11 @@ static int save_all(struct rmc_map *m, struct way *w, unsigned int n)
 
 	for (i = 0; !err && i < n && i < w->depth; i++)
 		err = save(m, &w->up[i]);
+	/* the root stays */
+	if (err || (m->blocks->ops->atomic && n <= w->depth))
+		return err;
 	w->head.e.change++;
-	return err ? err : save(m, &w->head);
+	return save(m, &w->head);
 }
 
 /*

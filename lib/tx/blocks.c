@@ -362,6 +362,7 @@ static void tx_close(struct rmc_blocks *blocks)
 }
 
 static const struct rmc_block_ops tx_block_ops = {
+	.atomic = true,
 	.begin = tx_begin,
 	.end = tx_end,
 	.fixed_at = tx_fixed_at,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Operations of the database's queue pair. Each entry has a purpose; a completion goes to the
- * access and the set that it names. A transaction waits for the number of its own operations to
- * become zero; meanwhile those of others are handled, too.
+ * Operations of SW-Impl on records.
  *
  * Nobody waits for writes and unlocks, whose replies may be lost. An unlock is a compare-and-swap
  * of a lock word that this node never uses again soon (record.h), and is repeated until a reply
@@ -26,26 +24,13 @@
  * RMC_OP_WRITE_ONCE it does not.
  */
 #include <string.h>
-#include "state.h"
+#include "sw.h"
 
 /* Between two steps of a write or unlock in doubt: doubles from the first to the second */
 #define DELAY_NS	10000U
 #define DELAY_MAX_NS	100000000U
 
-int rmc_tx_relax(struct rmc_tx_db *db, unsigned int *spins)
-{
-	if (db->o.wait)
-		db->o.wait(db->o.wait_arg);
-	return rmc_relax(db->qp, spins);
-}
-
 /* --- completions --- */
-
-static int awaited(enum tx_op_kind kind)
-{
-	return kind == TX_OP_READ || kind == TX_OP_LOCK || kind == TX_OP_CHECK ||
-	       kind == TX_OP_CLEAR;
-}
 
 static void lock_completed(struct rmc_tx_db *db, struct tx_access *a, int slot, int status)
 {
@@ -171,44 +156,18 @@ static void step_completed(struct rmc_tx_db *db, struct tx_access *a, int slot)
 	append_again(db, a);
 }
 
-static void completed(struct rmc_tx_db *db, int slot, int status)
+void rmc_tx_sw_completed(struct rmc_tx_db *db, const struct tx_op *op, int slot)
 {
-	struct tx_op op = db->op[slot];
-
-	db->op[slot].kind = TX_OP_NONE;
-	if (op.kind == TX_OP_NONE)
-		return;
-	op.access->status = status;
-	if (awaited(op.kind))
-		op.access->set->awaited--;
-	if (op.kind == TX_OP_LOCK)
-		lock_completed(db, op.access, slot, status);
-	else if (!awaited(op.kind))
-		step_completed(db, op.access, slot);
+	if (op->kind == TX_OP_LOCK)
+		lock_completed(db, op->access, slot, op->access->status);
+	else if (!tx_awaited(op->kind))
+		step_completed(db, op->access, slot);
 }
 
 /* --- issuing --- */
 
-static int free_slot(struct rmc_tx_db *db)
+void rmc_tx_sw_issue(struct rmc_tx_db *db, int slot, enum tx_op_kind kind, struct tx_access *a)
 {
-	unsigned int spins = 0;
-	int slot, err;
-
-	for (;;) {
-		slot = (int)(db->qp->head & db->qp->mask);
-		if (rmc_likely(db->qp->slot[slot] != RMC_SLOT_BUSY))
-			return slot;
-		err = rmc_tx_poll(db);
-		if (!err && db->qp->slot[slot] == RMC_SLOT_BUSY)
-			err = rmc_tx_relax(db, &spins);
-		if (rmc_unlikely(err))
-			return err;
-	}
-}
-
-static void issue(struct rmc_tx_db *db, int slot, enum tx_op_kind kind, struct tx_access *a)
-{
-	db->op[slot] = (struct tx_op){ kind, a };
 	switch (kind) {
 	case TX_OP_READ:
 		db->stats.reads++;
@@ -245,20 +204,6 @@ static void issue(struct rmc_tx_db *db, int slot, enum tx_op_kind kind, struct t
 	}
 }
 
-int rmc_tx_post(struct rmc_tx_db *db, enum tx_op_kind kind, struct tx_access *a)
-{
-	int slot = free_slot(db);
-
-	if (rmc_unlikely(slot < 0))
-		return slot;
-	if (awaited(kind))
-		a->set->awaited++;
-	else
-		a->set->pending++;
-	issue(db, slot, kind, a);
-	return 0;
-}
-
 static void repeat_one(struct rmc_tx_db *db, int slot, struct tx_access *a)
 {
 	static const enum tx_op_kind kind[] = {
@@ -273,11 +218,12 @@ static void repeat_one(struct rmc_tx_db *db, int slot, struct tx_access *a)
 		record_image(a->image, a->data, a->len, record_next(a->word), a->incarnation);
 		memcpy(a->image, &lock, sizeof(lock));
 	}
-	issue(db, slot, kind[a->held], a);
+	db->op[slot] = (struct tx_op){ kind[a->held], a };
+	rmc_tx_sw_issue(db, slot, kind[a->held], a);
 }
 
 /* The next steps of writes and unlocks in doubt that are due, in turn, if there are free entries */
-static void repeat(struct rmc_tx_db *db)
+void rmc_tx_sw_repeat(struct rmc_tx_db *db)
 {
 	struct tx_access **link = &db->again, *a;
 	uint64_t now = rmc_now_ns();
@@ -296,42 +242,4 @@ static void repeat(struct rmc_tx_db *db)
 			db->again_end = link;
 		repeat_one(db, slot, a);
 	}
-}
-
-int rmc_tx_poll(struct rmc_tx_db *db)
-{
-	struct rmc_completion c;
-
-	while (rmc_qp_in_flight(db->qp) && rmc_cq_next(db->qp, &c))
-		completed(db, c.slot, c.status);
-	if (rmc_unlikely(db->again))
-		repeat(db);
-	return 0;
-}
-
-int rmc_tx_await_until(struct rmc_tx_db *db, const uint32_t *counter, uint64_t until)
-{
-	unsigned int spins = 0;
-	int err;
-
-	for (;;) {
-		err = rmc_tx_poll(db);
-		if (!*counter || err)
-			return err;
-		if (until != UINT64_MAX && rmc_now_ns() >= until)
-			return -ETIMEDOUT;
-		err = rmc_tx_relax(db, &spins);
-		if (err)
-			return err;
-	}
-}
-
-int rmc_tx_await(struct rmc_tx_db *db, const uint32_t *counter)
-{
-	return rmc_tx_await_until(db, counter, UINT64_MAX);
-}
-
-uint64_t rmc_tx_limit(const struct rmc_tx_db *db)
-{
-	return rmc_now_ns() + (uint64_t)db->o.limit_ms * 1000000;
 }

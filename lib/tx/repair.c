@@ -128,6 +128,8 @@ int64_t rmc_tx_break(struct rmc_tx_db *db, int nid, unsigned int flags)
 		return -EINVAL;
 	if (nid != RMC_TX_NOBODY && !fenced(db, member, (flags & RMC_TX_FENCED) != 0))
 		return -EBUSY;
+	if (!db->system->unlock_dead)
+		return 0;
 	if (quiet && writing(db))
 		return -EBUSY;
 	for (t = db->shape.table; t < db->shape.table + db->shape.tables; t++)

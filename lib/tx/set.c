@@ -9,12 +9,19 @@ static size_t image_bytes(const struct rmc_tx_db *db)
 	return (size_t)db->o.records * db->shape.largest;
 }
 
-/* Registered memory of a set: images, then the words that commits read again */
+static size_t whole_lines(size_t bytes)
+{
+	return (bytes + RMC_CACHE_LINE - 1) & ~(size_t)(RMC_CACHE_LINE - 1);
+}
+
+/* Registered memory of a set: images, the words that commits read again, what the system needs */
 size_t rmc_tx_set_bytes(const struct rmc_tx_db *db)
 {
 	size_t seen = (size_t)db->o.records * sizeof(uint64_t);
 
-	return image_bytes(db) + ((seen + RMC_CACHE_LINE - 1) & ~(size_t)(RMC_CACHE_LINE - 1));
+	size_t more = db->system->more_bytes ? db->system->more_bytes(db) : 0;
+
+	return image_bytes(db) + whole_lines(seen) + whole_lines(more);
 }
 
 int rmc_tx_set_init(struct tx_set *s, const struct rmc_tx_db *db, uint8_t *memory)
@@ -28,11 +35,15 @@ int rmc_tx_set_init(struct tx_set *s, const struct rmc_tx_db *db, uint8_t *memor
 	s->size = image_bytes(db);
 	s->image = memory;
 	s->seen = (uint64_t *)(memory + s->size);
+	s->more = memory + s->size + whole_lines(s->max * sizeof(*s->seen));
+	s->control.set = s;
 	s->access = (struct tx_access *)calloc(s->max, sizeof(*s->access));
 	s->write = (struct tx_access **)calloc(s->max, sizeof(*s->write));
 	s->index = (uint32_t *)calloc(n, sizeof(*s->index));
-	s->data = (uint8_t *)aligned_alloc(RMC_CACHE_LINE, s->size);
-	return s->access && s->write && s->index && s->data ? 0 : rmc_fail(ENOMEM, "out of memory");
+	if (!db->system->data_at)
+		s->data = (uint8_t *)aligned_alloc(RMC_CACHE_LINE, s->size);
+	return s->access && s->write && s->index && (s->data || db->system->data_at) ? 0 :
+	       rmc_fail(ENOMEM, "out of memory");
 }
 
 void rmc_tx_set_free(struct tx_set *s)
@@ -102,10 +113,11 @@ int rmc_tx_set_find(struct rmc_tx *t, struct rmc_tx_addr at, struct tx_access **
 	a->offset = db->team->offset + db->o.at + offset;
 	a->member = member;
 	a->nid = rmc_team_nid(db->team, member);
-	if (member == db->team->self && !(db->o.flags & RMC_TX_ALL_REMOTE))
+	if (member == db->team->self && !db->system->data_at &&
+	    !(db->o.flags & RMC_TX_ALL_REMOTE))
 		a->local = (struct record *)(db->base + offset);
 	a->image = s->image + s->used;
-	a->data = s->data + s->used;
+	a->data = db->system->data_at ? a->image + db->system->data_at : s->data + s->used;
 	a->seen = &s->seen[s->n];
 	a->set = s;
 	s->used += db->shape.table[at.table].stride;
@@ -114,4 +126,26 @@ int rmc_tx_set_find(struct rmc_tx *t, struct rmc_tx_addr at, struct tx_access **
 	db->stats.local += a->local != NULL;
 	*found = a;
 	return 0;
+}
+
+/* By node, so that each has its locks in one batch; then by address */
+static int by_node(const void *p, const void *q)
+{
+	const struct tx_access *a = *(struct tx_access *const *)p;
+	const struct tx_access *b = *(struct tx_access *const *)q;
+
+	if (a->nid != b->nid)
+		return a->nid < b->nid ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+void rmc_tx_set_collect(struct tx_set *s)
+{
+	uint32_t i;
+
+	s->writes = 0;
+	for (i = 0; i < s->n; i++)
+		if (s->access[i].written)
+			s->write[s->writes++] = &s->access[i];
+	qsort(s->write, s->writes, sizeof(*s->write), by_node);
 }

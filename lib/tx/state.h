@@ -6,10 +6,11 @@
  *	  |
  *	  v  struct tx_system: a row per system
  *	sw.c	SW-Impl: reads			    sw_commit.c	its commit
+ *	hades.c	HADES: the RMC commits		    hades_open.c	ranges and slots of the RMC
  *	  |
  *	  v
  *	set.c	what a transaction has accessed	    table.c	(table, rid) -> node, offset
- *	post.c	operations of the queue pair, and waiting
+ *	queue.c	the queue pair, and waiting	    post.c	SW-Impl's operations on it
  *	repair.c	records without a transaction: first contents, locks of the dead
  *	blocks.c	blocks of structures (<rmc/ds.h>) in records: ../ds/block.h over tx.c's calls
  */
@@ -36,11 +37,13 @@ struct tx_access {
 	uint64_t *seen;		/* registered: its word at commit */
 	uint32_t table, len;
 	uint32_t incarnation;
+	uint32_t from, to;	/* bytes of data that were changed: [from, to) */
 	uint32_t delay_ns;	/* before it is repeated; doubles */
 	int nid, member;
 	uint8_t fetching;	/* the read is in progress, or has ended unseen */
 	uint8_t read;		/* data and word are valid */
 	uint8_t written;
+	uint8_t own;		/* it is read to be written */
 	uint8_t held;		/* enum tx_held */
 	int status;		/* of its last operation */
 	struct tx_set *set;
@@ -74,6 +77,10 @@ struct tx_set {
 	uint8_t *image, *data;	/* parallel; image is registered */
 	uint64_t *seen;		/* registered */
 	size_t used, size;
+	uint8_t *more;		/* registered: as many bytes as system->more_bytes() */
+	struct tx_access control;	/* of operations on the transaction as a whole */
+	uint8_t rmc_slot;	/* of a system whose RMC has transactions */
+	uint8_t begun;		/* the RMC may have one in that slot, which is not over */
 	uint32_t awaited;	/* operations that a transaction waits for */
 	uint32_t pending;	/* writes and unlocks of one that has ended */
 };
@@ -92,7 +99,15 @@ struct rmc_tx {
 };
 
 enum tx_op_kind { TX_OP_NONE, TX_OP_READ, TX_OP_LOCK, TX_OP_CHECK, TX_OP_CLEAR, TX_OP_WRITE,
-		  TX_OP_UNLOCK, TX_OP_PROBE, TX_OP_RELOCK, TX_OP_FINISH };
+		  TX_OP_UNLOCK, TX_OP_PROBE, TX_OP_RELOCK, TX_OP_FINISH,
+		  TX_OP_COMMIT, TX_OP_ABORT };
+
+/* The transaction waits for these; the others are for sets of transactions that have ended */
+static inline int tx_awaited(enum tx_op_kind kind)
+{
+	return kind == TX_OP_READ || kind == TX_OP_LOCK || kind == TX_OP_CHECK ||
+	       kind == TX_OP_CLEAR || kind == TX_OP_COMMIT;
+}
 
 /* Purpose of an entry of the queue pair */
 struct tx_op {
@@ -124,6 +139,10 @@ struct rmc_tx_db {
 	int nid;
 	void *memory;		/* of all slots; registered */
 	int buf_id, own_qp, claimed;
+	unsigned int sets;	/* of each slot, that are used in turn: 2, or 1 */
+	int registered;		/* the RMC has transactions in this member's memory */
+	uint64_t *asked;	/* by member: number of its last question; see hades.c */
+	uint64_t question;
 	/* writes and unlocks to repeat: the first, and where the next one is linked */
 	struct tx_access *again, **again_end;
 	uint32_t attempt;	/* of the last commit with locks */
@@ -144,6 +163,13 @@ struct tx_system {
 	const char *name;
 	/* Bytes that a record of len bytes takes in a segment: whole lines */
 	size_t (*bytes)(size_t len);
+	/* Data are in the image, this far from its start; 0: they are a copy */
+	size_t data_at;
+	/* Registered memory of a set besides; NULL: none */
+	size_t (*more_bytes)(const struct rmc_tx_db *db);
+	/* This member's memory, and its queue pair: 0 or -errno with rmc_errmsg(). NULL: nothing */
+	int (*open)(struct rmc_tx_db *db);
+	void (*close)(struct rmc_tx_db *db);
 	/* Start to read; make the data valid */
 	int (*fetch)(struct rmc_tx *t, struct tx_access *a);
 	int (*read)(struct rmc_tx *t, struct tx_access *a);
@@ -151,15 +177,24 @@ struct tx_system {
 	int (*check)(struct rmc_tx *t);
 	/* The transaction is active; afterwards it has ended */
 	int (*commit)(struct rmc_tx *t);
+	/* Its slot will be free, whether it was committed or not; NULL: nothing */
+	void (*end)(struct rmc_tx *t);
 	int (*load)(struct rmc_tx_db *db, void *record, const void *data, size_t len);
 	/*
-	 * Break the lock of nid (-1: of nobody) on a record of this member, and, if nobody writes,
+	 * NULL: locks are the RMC's. Break the lock of nid (-1: of nobody) on a record of this member, and, if nobody writes,
 	 * mark a torn one: 1: it had one, else 0
 	 */
 	int (*unlock_dead)(struct rmc_tx_db *db, void *record, size_t len, int nid, int quiet);
+	/* Does the RMC have what the system needs? 0, or -EOPNOTSUPP with rmc_errmsg() */
+	int (*usable)(const struct rmc_query *q);
+	/* Fill an entry of the queue pair; its operation has ended, with op->access->status */
+	void (*issue)(struct rmc_tx_db *db, int slot, enum tx_op_kind kind, struct tx_access *a);
+	void (*completed)(struct rmc_tx_db *db, const struct tx_op *op, int slot);
+	/* What is linked in db->again, if it is due */
+	void (*repeat)(struct rmc_tx_db *db);
 };
 
-extern const struct tx_system rmc_tx_sw;
+extern const struct tx_system rmc_tx_sw, rmc_tx_hades, rmc_tx_rmc;
 
 /* The destination has refused the operation: it has had no effect, nor will one like it. */
 static inline int tx_refused(int status)
@@ -190,10 +225,12 @@ size_t rmc_tx_set_bytes(const struct rmc_tx_db *db);
 int rmc_tx_set_init(struct tx_set *s, const struct rmc_tx_db *db, uint8_t *memory);
 void rmc_tx_set_free(struct tx_set *s);
 void rmc_tx_set_clear(struct tx_set *s);
+/* s->write: accesses that are written, by node, then by address */
+void rmc_tx_set_collect(struct tx_set *s);
 /* The access of a record, new or known: -EINVAL, -ENOSPC */
 int rmc_tx_set_find(struct rmc_tx *t, struct rmc_tx_addr at, struct tx_access **a);
 
-/* post.c */
+/* queue.c */
 int rmc_tx_post(struct rmc_tx_db *db, enum tx_op_kind kind, struct tx_access *a);
 /* Handle completions, without waiting: 0 or -errno */
 int rmc_tx_poll(struct rmc_tx_db *db);

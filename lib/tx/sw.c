@@ -114,6 +114,14 @@ int rmc_tx_sw_read(struct rmc_tx *t, struct tx_access *a)
 			     status == RMC_SCHEME_TORN ? RMC_TX_READ_TORN : RMC_TX_LOST);
 }
 
+static int usable(const struct rmc_query *q)
+{
+	if (!(q->op_mask >> RMC_OP_WRITE_ONCE & 1))
+		return rmc_fail(EOPNOTSUPP, "this RMC may repeat any write: it has no "
+				"RMC_OP_WRITE_ONCE");
+	return 0;
+}
+
 const struct tx_system rmc_tx_sw = {
 	.name = "sw",
 	.bytes = record_bytes,
@@ -123,4 +131,8 @@ const struct tx_system rmc_tx_sw = {
 	.commit = rmc_tx_sw_commit,
 	.load = rmc_tx_sw_load,
 	.unlock_dead = rmc_tx_sw_unlock_dead,
+	.usable = usable,
+	.issue = rmc_tx_sw_issue,
+	.completed = rmc_tx_sw_completed,
+	.repeat = rmc_tx_sw_repeat,
 };

@@ -9,6 +9,11 @@
 int rmc_tx_sw_fetch(struct rmc_tx *t, struct tx_access *a);
 int rmc_tx_sw_read(struct rmc_tx *t, struct tx_access *a);
 
+/* post.c */
+void rmc_tx_sw_issue(struct rmc_tx_db *db, int slot, enum tx_op_kind kind, struct tx_access *a);
+void rmc_tx_sw_completed(struct rmc_tx_db *db, const struct tx_op *op, int slot);
+void rmc_tx_sw_repeat(struct rmc_tx_db *db);
+
 /* sw_commit.c */
 int rmc_tx_sw_check(struct rmc_tx *t);
 int rmc_tx_sw_commit(struct rmc_tx *t);

@@ -19,30 +19,7 @@
  * The lock is taken on the version that was read, so written records need no validation. A
  * transaction that only reads locks nothing; if it has read one record, it needs no validation.
  */
-#include <stdlib.h>
 #include "sw.h"
-
-/* By node, so that each has its locks in one batch; then by address */
-static int by_node(const void *p, const void *q)
-{
-	const struct tx_access *a = *(struct tx_access *const *)p;
-	const struct tx_access *b = *(struct tx_access *const *)q;
-
-	if (a->nid != b->nid)
-		return a->nid < b->nid ? -1 : 1;
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
-}
-
-static void collect_writes(struct tx_set *s)
-{
-	uint32_t i;
-
-	s->writes = 0;
-	for (i = 0; i < s->n; i++)
-		if (s->access[i].written)
-			s->write[s->writes++] = &s->access[i];
-	qsort(s->write, s->writes, sizeof(*s->write), by_node);
-}
 
 /* Wait for operations of the commit: a round trip, if any was posted. */
 static int round_trip(struct rmc_tx *t, uint32_t posted)
@@ -281,7 +258,7 @@ int rmc_tx_sw_commit(struct rmc_tx *t)
 	struct tx_set *s = t->s;
 	int err;
 
-	collect_writes(s);
+	rmc_tx_set_collect(s);
 	if (!s->writes) {
 		err = s->n > 1 ? validate(t, 0) : 0;
 		if (err)

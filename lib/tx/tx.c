@@ -13,7 +13,7 @@
 #define BACKOFF_DOUBLINGS	7
 #define LIMIT_DEFAULT_MS	30000
 
-static const struct tx_system *const systems[] = { &rmc_tx_sw };
+static const struct tx_system *const systems[] = { &rmc_tx_sw, &rmc_tx_hades, &rmc_tx_rmc };
 
 #define SYSTEMS	(sizeof(systems) / sizeof(systems[0]))
 
@@ -29,6 +29,8 @@ const char *rmc_tx_cause_name(unsigned int cause)
 		[RMC_TX_LOCK_HELD] = "lock_held", [RMC_TX_LOCK_CHANGED] = "lock_changed",
 		[RMC_TX_CHECK_HELD] = "check_held", [RMC_TX_CHECK_CHANGED] = "check_changed",
 		[RMC_TX_LOST] = "lost", [RMC_TX_BY_PROGRAM] = "by_program",
+		[RMC_TX_BY_OTHER] = "by_other", [RMC_TX_NO_ROOM] = "no_room",
+		[RMC_TX_FORGOTTEN] = "forgotten",
 	};
 
 	return cause < RMC_TX_CAUSES ? name[cause] : NULL;
@@ -218,9 +220,8 @@ static int prepare(struct rmc_tx_db *db, struct rmc_qp *qp, void *memory)
 	if (q && db->shape.largest > q->max_length)
 		return rmc_fail(EMSGSIZE, "records of %u bytes are more than one operation moves",
 				db->shape.largest);
-	if (q && !(q->op_mask >> RMC_OP_WRITE_ONCE & 1))
-		return rmc_fail(EOPNOTSUPP, "this RMC may repeat any write: it has no "
-				"RMC_OP_WRITE_ONCE");
+	if (q && db->system->usable(q))
+		return -EOPNOTSUPP;
 	db->base = (uint8_t *)db->team->seg + db->o.at;
 	db->nid = rmc_team_nid(db->team, db->team->self);
 	db->seed = ((uint64_t)db->nid + 1) * 0x9e3779b97f4a7c15ULL;
@@ -231,6 +232,8 @@ static int prepare(struct rmc_tx_db *db, struct rmc_qp *qp, void *memory)
 	err = open_memory(db, memory);
 	if (!err)
 		err = learn_epochs(db);
+	if (!err && db->system->open)
+		err = db->system->open(db);
 	return err ? err : claim(db);
 }
 
@@ -247,6 +250,7 @@ struct rmc_tx_db *rmc_tx_open_on(struct rmc_team *team, const struct rmc_tx_opti
 	db->team = team;
 	db->buf_id = -1;
 	db->again_end = &db->again;
+	db->sets = 2;
 	db->node_info = team->ctx ? node_info : NULL;
 	err = options_in(&db->o, options, sizeof(*options));
 	if (!err) {
@@ -285,6 +289,8 @@ void rmc_tx_close(struct rmc_tx_db *db)
 		return;
 	if (db->slot && db->op && !rmc_qp_inherited(db->qp))
 		rmc_tx_quiet(db);
+	if (db->system && db->system->close)
+		db->system->close(db);
 	/* ends what is still in flight, if the limit of time is over: the memory comes after it */
 	if (db->own_qp)
 		rmc_qp_destroy(db->qp);
@@ -293,6 +299,7 @@ void rmc_tx_close(struct rmc_tx_db *db)
 	for (i = 0; db->slot && i < 2 * db->o.slots; i++)
 		rmc_tx_set_free(&db->slot[i / 2].set[i % 2]);
 	free(db->memory);
+	free(db->asked);
 	free(db->epoch);
 	free(db->slot);
 	free(db->op);
@@ -348,6 +355,8 @@ int rmc_tx_end(struct rmc_tx *t)
 {
 	int status = t->status;
 
+	if (t->db->system->end)
+		t->db->system->end(t);
 	t->state = TX_FREE;
 	t->status = -EINVAL;
 	return status;
@@ -384,11 +393,11 @@ static int choose_slot(struct rmc_tx_db *db, struct rmc_tx **tp)
 			continue;
 		err = -EAGAIN;
 		for (k = 1; k < 3; k++) {
-			const struct tx_set *s = &t->set[(t->current + k) & 1];
+			unsigned int i = (t->current + k) % db->sets;
 
-			if (s->awaited || s->pending)
+			if (t->set[i].awaited || t->set[i].pending)
 				continue;
-			t->current = (t->current + k) & 1;
+			t->current = i;
 			*tp = t;
 			return 0;
 		}
@@ -452,7 +461,8 @@ int rmc_tx_check(struct rmc_tx *t)
 }
 
 /* The access of a record, which has been read */
-static int access_of(struct rmc_tx *t, struct rmc_tx_addr at, size_t len, struct tx_access **a)
+static int access_of(struct rmc_tx *t, struct rmc_tx_addr at, size_t len, struct tx_access **a,
+		     int own)
 {
 	int err;
 
@@ -463,7 +473,20 @@ static int access_of(struct rmc_tx *t, struct rmc_tx_addr at, size_t len, struct
 		return err;
 	if (at.field > (*a)->len || len > (*a)->len - at.field)
 		return -EINVAL;
-	return (*a)->read ? 0 : t->db->system->read(t, *a);
+	if ((*a)->read)
+		return 0;
+	(*a)->own |= own && !(*a)->fetching;
+	return t->db->system->read(t, *a);
+}
+
+/* [from, from + len) of its data will be written */
+static void changed(struct tx_access *a, uint32_t from, size_t len)
+{
+	if (len && (a->from == a->to || from < a->from))
+		a->from = from;
+	if (len && from + len > a->to)
+		a->to = from + (uint32_t)len;
+	a->written = 1;
 }
 
 int rmc_tx_fetch(struct rmc_tx *t, struct rmc_tx_addr record)
@@ -480,7 +503,7 @@ int rmc_tx_fetch(struct rmc_tx *t, struct rmc_tx_addr record)
 int rmc_tx_get(struct rmc_tx *t, struct rmc_tx_addr from, size_t len, const void **data)
 {
 	struct tx_access *a;
-	int err = access_of(t, from, len, &a);
+	int err = access_of(t, from, len, &a, 0);
 
 	if (err)
 		return err;
@@ -493,21 +516,21 @@ int rmc_tx_get(struct rmc_tx *t, struct rmc_tx_addr from, size_t len, const void
 int rmc_tx_put(struct rmc_tx *t, struct rmc_tx_addr to, const void *data, size_t len)
 {
 	struct tx_access *a;
-	int err = access_of(t, to, len, &a);
+	int err = access_of(t, to, len, &a, 1);
 
 	if (err)
 		return err;
 	if (!record_present(a->incarnation))
 		return -ENOENT;
 	memmove(a->data + to.field, data, len);
-	a->written = 1;
+	changed(a, to.field, len);
 	return 0;
 }
 
 int rmc_tx_insert(struct rmc_tx *t, struct rmc_tx_addr record, const void *data, size_t len)
 {
 	struct tx_access *a;
-	int err = access_of(t, record, len, &a);
+	int err = access_of(t, record, len, &a, 1);
 
 	if (err || record.field)
 		return err ? err : -EINVAL;
@@ -516,21 +539,21 @@ int rmc_tx_insert(struct rmc_tx *t, struct rmc_tx_addr record, const void *data,
 	memmove(a->data, data, len);		/* it may be of what the transaction has deleted */
 	memset(a->data + len, 0, a->len - len);
 	a->incarnation++;
-	a->written = 1;
+	changed(a, 0, a->len);
 	return 0;
 }
 
 int rmc_tx_delete(struct rmc_tx *t, struct rmc_tx_addr record)
 {
 	struct tx_access *a;
-	int err = access_of(t, record, 0, &a);
+	int err = access_of(t, record, 0, &a, 1);
 
 	if (err)
 		return err;
 	if (!record_present(a->incarnation))
 		return -ENOENT;
 	a->incarnation++;
-	a->written = 1;
+	changed(a, 0, 0);
 	return 0;
 }
 

@@ -256,7 +256,7 @@ static int pass_commit(struct rmc_tx *t)
 	int err = 0;
 
 	if (sets)
-		collect_writes(s);
+		rmc_tx_set_collect(s);
 	if (conflicts && s->writes) {
 		err = lock_all(t);
 		if (!err)

@@ -60,7 +60,7 @@ static struct rmc_tx_home *make_home(struct fuzz *b)
 {
 	const struct rmc_tx_limits limits = { .start = SEG / 2, .length = SEG / 2, .groups = 8,
 					      .buffers = 4 };
-	struct rmc_tx_home *home = rmc_tx_home_create(b->w.node[0], CTX, b->seg_mem, &limits, NULL);
+	struct rmc_tx_home *home = rmc_tx_home_create(b->w.node[0], CTX, b->seg_mem, &limits, NULL, NULL);
 	u32 i;
 
 	if (IS_ERR(home))

@@ -16,6 +16,9 @@
 #define BED_SELF	7
 #define FILL		0x5a
 
+/* Locking Buffers, where there are local filters */
+static struct rmc_tx_locks bed_shared;
+
 struct bed {
 	struct rmc_tx_part *p;
 	struct rmc_tx_limits limits;
@@ -37,6 +40,7 @@ static inline void bed_begin_with(struct bed *b, const struct rmc_tx_limits *lim
 	u32 i;
 
 	memset(b, 0, sizeof(*b));
+	memset(&bed_shared, 0, sizeof(bed_shared));
 	b->memory = aligned_alloc(BED_PAGE, BED_BYTES);
 	memset(b->memory, FILL, BED_BYTES);
 	for (i = 0; i < BED_PAGES; i++)
@@ -45,7 +49,7 @@ static inline void bed_begin_with(struct bed *b, const struct rmc_tx_limits *lim
 	b->mem.chunk = b->chunk;
 	rmc_mem_chunks(&b->mem, 12);
 	b->limits = *limits;
-	b->p = rmc_tx_part_new(limits, &b->mem, local);
+	b->p = rmc_tx_part_new(limits, &b->mem, local, local ? &bed_shared : NULL);
 	CHECK(!IS_ERR(b->p));
 }
 
@@ -78,7 +82,12 @@ static inline void bed_end(struct bed *b)
 	CHECK_EQ(used, 0);
 	CHECK_EQ(p->locks, 0);
 	CHECK_EQ(p->groups, 0);
-	CHECK_EQ(p->local_squashed, 0);
+	/* the own one: nobody knows who was squashed */
+	CHECK(p->local_squashed == (p->local ? U64_MAX : 0));
+	for (i = 0; i < sizeof(bed_shared); i++)
+		used += ((u8 *)&bed_shared)[i] != 0;
+	CHECK_EQ(used, 0);
+	CHECK(!p->buffers);
 	rmc_tx_part_free(p);
 	free(b->memory);
 }
@@ -119,12 +128,12 @@ static inline u8 tx_data(struct bed *b, struct rmc_txid id, u64 offset, u32 leng
 
 static inline u8 tx_commit(struct bed *b, struct rmc_txid id)
 {
-	return rmc_tx_part_close(b->p, &id, true);
+	return rmc_tx_part_close(b->p, &id, RMC_TX_LOCAL, true);
 }
 
 static inline u8 tx_abort(struct bed *b, struct rmc_txid id)
 {
-	return rmc_tx_part_close(b->p, &id, false);
+	return rmc_tx_part_close(b->p, &id, RMC_TX_LOCAL, false);
 }
 
 static inline u8 tx_state(struct bed *b, struct rmc_txid id)

@@ -7,25 +7,22 @@
 #ifndef TX_LOCAL_H
 #define TX_LOCAL_H
 
-static inline bool local_locked(u32 n, u32 line, bool store)
+/* Locking Buffers of @mask whose transaction is in the way of an access */
+static inline u64 local_locked(u32 n, u32 line, u64 mask, bool store)
 {
 	struct rmc_tx_hash h = rmc_tx_hash(rmc_tx_crc(line));
-	const struct rmc_tx_part *p = part[n];
-	u32 i;
+	const struct rmc_tx_locks *l = &shared[n];
+	u64 users = l->wr[h.a] & l->wr[h.b];
 
-	for (i = 0; i < p->groups; i++) {
-		const struct rmc_tx_group *g = &p->group[i];
-		u64 users = rmc_tx_filter_test(&g->wr, h);
-
-		if (store)
-			users |= rmc_tx_filter_test(&g->rd, h);
-		if (g->locked & users)
-			return true;
-	}
-	return false;
+	if (store)
+		users |= l->rd[h.a] & l->rd[h.b];
+	return users & mask;
 }
 
-/* The steps of an access, m.flags: 0: bits, 1: locks, 2: the line */
+/*
+ * The steps of an access, m.flags: 0: bits, 1: which Locking Buffers are in use, m.v[0], 2: their
+ * filters, 3: the line
+ */
 static inline void local_step(struct msg m)
 {
 	const struct op *op = &conf->tx[m.tx].op[m.op];
@@ -50,7 +47,13 @@ static inline void local_step(struct msg m)
 		emit(m);
 		return;
 	case 1:
-		m.flags = local_locked(n, line, op->kind == OP_STORE) ? 1 : 2;
+		m.v[0] = (u8)shared[n].mask;
+		m.flags = m.v[0] ? 2 : 3;
+		emit(m);
+		return;
+	case 2:
+		m.flags = local_locked(n, line, m.v[0], op->kind == OP_STORE) ? 1 : 3;
+		m.v[0] = 0;
 		emit(m);
 		return;
 	default:

@@ -114,6 +114,7 @@ static inline void model_label(u32 n, enum event_kind kind, u64 arg, const char 
 {
 	static const char *const names[] = {
 		[EV_START] = "begins", [EV_RESEND] = "sends again", [EV_EXPIRE] = "waits no longer",
+		[EV_DECIDE] = "is to commit", [EV_DROP] = "is to abort",
 	};
 	struct msg m = msg_unpack(arg);
 
@@ -319,12 +320,19 @@ static inline void model_transactions(const struct state *s)
 		u32 n = conf->tx[t].node;
 		const struct view *v = view_of(n, s->node[n]);
 		u8 executing = v->executing, startable = v->startable, busy = v->busy;
+		u8 held = v->held;
 
 		if (startable >> t & 1) {
 			c = model_child(s);
 			model_event(&c, n, EV_START, t, "");
 		}
-		if ((busy & ~waiting) >> t & 1) {
+		if (held >> t & 1) {
+			c = model_child(s);
+			model_event(&c, n, EV_DECIDE, t, "");
+			c = model_child(s);
+			model_event(&c, n, EV_DROP, t, "");
+		}
+		if ((busy & ~held & ~waiting) >> t & 1) {
 			c = model_child(s);
 			model_event(&c, n, EV_RESEND, t, "");
 		}

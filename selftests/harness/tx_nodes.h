@@ -63,7 +63,7 @@ static inline void bed_home(struct tx_bed *b, u32 i)
 	struct rmc_node *node = b->w.node[i];
 	u32 u;
 
-	b->n[i].home = rmc_tx_home_create(node, CTX, b->n[i].mem, &limits, NULL);
+	b->n[i].home = rmc_tx_home_create(node, CTX, b->n[i].mem, &limits, NULL, NULL);
 	CHECK(!IS_ERR(b->n[i].home));
 	for (u = 0; u < b->w.opts.units; u++)
 		CHECK_EQ(rmc_tx_homes_add(node->unit[u], b->n[i].home), 0);

@@ -39,6 +39,7 @@ struct op {
 struct script {
 	u8 node;	/* of the coordinator */
 	bool parallel;	/* accesses do not wait for each other */
+	bool hold;	/* prepared first; then it commits or not */
 	u8 attempts;	/* 0: one */
 	struct op op[WORLD_OPS];
 };
@@ -86,11 +87,11 @@ static inline struct msg msg_unpack(u64 w)
 
 enum event_kind {
 	EV_MSG, EV_START, EV_RESEND, EV_EXPIRE, EV_DIE, EV_SILENT, EV_PART_EPOCH, EV_RESTART,
-	EV_COORD_EPOCH,
+	EV_COORD_EPOCH, EV_DECIDE, EV_DROP,
 };
 
 enum client_phase {
-	CLIENT_IDLE, CLIENT_RUNS, CLIENT_COMMITS, CLIENT_OVER, CLIENT_DEAD,
+	CLIENT_IDLE, CLIENT_RUNS, CLIENT_COMMITS, CLIENT_HELD, CLIENT_OVER, CLIENT_DEAD,
 };
 
 enum odd {
@@ -129,7 +130,7 @@ struct step {
 
 /* What the model asks of a node's state */
 struct view {
-	u8 startable, executing, busy, over;	/* bits of transactions */
+	u8 startable, executing, busy, over, held;	/* bits of transactions */
 	bool clean;	/* nothing of a transaction is left at the participant */
 	u8 odd;		/* enum odd */
 };
@@ -137,6 +138,7 @@ struct view {
 static const struct config *conf;
 static struct node node[WORLD_NODES] __attribute__((aligned(64)));
 static struct rmc_tx_local local[WORLD_NODES];
+static struct rmc_tx_locks shared[WORLD_NODES];
 static struct rmc_tx_part *part[WORLD_NODES];
 static struct rmc_tx_limits limits;
 static struct rmc_mem mem[WORLD_NODES];
@@ -275,8 +277,8 @@ static inline void client_go(u32 t)
 		op = &s->op[c->next];
 		if (c->pending && !s->parallel)
 			return;
-		if (rmc_tx_coord_touch(&d->coord, tx_slot(t), op->node, op->kind != OP_WRITE &&
-				       !op_is_local(op)))
+		if (op_is_local(op) ? rmc_tx_coord_local(&d->coord, tx_slot(t)) :
+		    rmc_tx_coord_touch(&d->coord, tx_slot(t), op->node, op->kind != OP_WRITE))
 			d->odd = ODD_CALL;
 		if (op->kind != OP_WRITE)
 			client_send(t, c->next);
@@ -285,7 +287,8 @@ static inline void client_go(u32 t)
 	if (c->pending)
 		return;
 	c->phase = CLIENT_COMMITS;
-	if (rmc_tx_coord_commit(&d->coord, tx_slot(t)))
+	if (s->hold ? rmc_tx_coord_prepare(&d->coord, tx_slot(t)) :
+	    rmc_tx_coord_commit(&d->coord, tx_slot(t)))
 		d->odd = ODD_CALL;
 }
 
@@ -315,7 +318,8 @@ static inline void client_access(const struct msg *m)
 	struct client *c = &d->client[m->tx];
 	const struct op *op = &conf->tx[m->tx].op[m->op];
 
-	if (c->phase != CLIENT_RUNS || c->attempt != m->attempt || !(c->pending >> m->op & 1))
+	if (c->phase != CLIENT_RUNS || c->attempt != m->attempt || !(c->pending >> m->op & 1) ||
+	    rmc_tx_coord_is_decided(&d->coord, tx_slot(m->tx)))
 		return;
 	if (m->status == RMC_S_TX_LOCKED) {
 		client_send(m->tx, m->op);
@@ -367,7 +371,7 @@ static inline void part_request(struct msg m)
 		rmc_tx_part_data(p, &id, op_offset(op), (u8 *)data, op_length(op));
 		return;
 	default:
-		m.status = rmc_tx_part_close(p, &id, m.kind == MSG_COMMIT);
+		m.status = rmc_tx_part_close(p, &id, m.flags, m.kind == MSG_COMMIT);
 		break;
 	}
 	emit(m);
@@ -426,6 +430,8 @@ static inline void node_pump(u32 n)
 		}
 		emit(m);
 	}
+	while (rmc_tx_coord_prepared(&d->coord, &slot))
+		d->client[tx_of(n, slot)].phase = CLIENT_HELD;
 	while (rmc_tx_coord_ended(&d->coord, &slot, &status)) {
 		t = tx_of(n, slot);
 		d->client[t].phase = CLIENT_OVER;
@@ -507,7 +513,18 @@ static inline void node_event(u32 n, enum event_kind kind, u64 arg)
 		rmc_tx_coord_resend(&d->coord, tx_slot((u32)arg));
 		break;
 	case EV_EXPIRE:
+		if (d->client[arg].phase == CLIENT_HELD)
+			d->client[arg].phase = CLIENT_COMMITS;
 		rmc_tx_coord_expire(&d->coord, tx_slot((u32)arg));
+		break;
+	case EV_DECIDE:
+		d->client[arg].phase = CLIENT_COMMITS;
+		if (rmc_tx_coord_commit(&d->coord, tx_slot((u32)arg)))
+			d->odd = ODD_CALL;
+		break;
+	case EV_DROP:
+		d->client[arg].phase = CLIENT_COMMITS;
+		rmc_tx_coord_abort(&d->coord, tx_slot((u32)arg), RMC_S_ABORTED);
 		break;
 	case EV_DIE:
 		node_die(n);
@@ -521,6 +538,7 @@ static inline void node_event(u32 n, enum event_kind kind, u64 arg)
 	case EV_RESTART:
 		memcpy(part[n], initial_part + n * (rmc_tx_part_bytes(&limits) / 8),
 		       rmc_tx_part_bytes(&limits));
+		memset(&shared[n], 0, sizeof(shared[n]));
 		break;
 	case EV_COORD_EPOCH:
 		node_hears(n, (u32)arg);
@@ -537,7 +555,7 @@ static inline bool part_clean(const struct rmc_tx_part *p)
 	for (g = 0; g < p->groups; g++) {
 		const struct rmc_tx_group *group = &p->group[g];
 
-		if (group->lines || group->open || group->locked || group->squashed)
+		if (group->lines || group->open || group->locked || group->squashed || group->reserved)
 			return false;
 		for (i = 0; i < RMC_TX_BITS; i++)
 			if (group->rd.bit[i] || group->wr.bit[i])
@@ -546,7 +564,7 @@ static inline bool part_clean(const struct rmc_tx_part *p)
 			if (group->used[i])
 				return false;
 	}
-	return !p->locks;
+	return !p->locks && !p->waiters && !p->buffers && (!p->shared || !p->shared->mask);
 }
 
 static inline struct view node_view(u32 n)
@@ -570,7 +588,9 @@ static inline struct view node_view(u32 n)
 			v.over |= bit;
 		else
 			v.busy |= bit;
-		if (c->phase == CLIENT_RUNS || c->phase == CLIENT_COMMITS)
+		if (c->phase == CLIENT_HELD)
+			v.held |= bit;
+		if (c->phase == CLIENT_RUNS || c->phase == CLIENT_COMMITS || c->phase == CLIENT_HELD)
 			v.executing |= bit;
 	}
 	return v;
@@ -609,20 +629,24 @@ static inline bool world_begin(const struct config *c)
 	initial_part = calloc(c->nodes, bytes);
 	memset(node, 0, sizeof(node));
 	memset(local, 0, sizeof(local));
+	memset(shared, 0, sizeof(shared));
 	for (n = 0; n < c->nodes; n++) {
 		limits.self = n;
 		chunk[n] = node[n].page;
 		mem[n] = (struct rmc_mem){ .length = WORLD_PAGE, .chunk = &chunk[n] };
 		rmc_mem_chunks(&mem[n], 12);
 		part[n] = rmc_os_zalloc(bytes);
-		if (rmc_tx_part_init(part[n], &limits, &mem[n], world_local() ? &local[n] : NULL))
+		if (rmc_tx_part_init(part[n], &limits, &mem[n], world_local() ? &local[n] : NULL,
+				     world_local() ? &shared[n] : NULL))
 			return false;
 		rmc_tx_coord_init(&node[n].coord, n, WORLD_GEN - 1);
 		memcpy((u8 *)initial_part + n * bytes, part[n], bytes);
 		image_region(&image[n], &node[n], sizeof(node[n]));
 		image_region(&image[n], part[n], bytes);
-		if (world_local())
+		if (world_local()) {
 			image_region(&image[n], &local[n], sizeof(local[n]));
+			image_region(&image[n], &shared[n], sizeof(shared[n]));
+		}
 		image_begin(&image[n]);
 	}
 	return true;

@@ -326,6 +326,7 @@ static void history(unsigned int flags, int backwards, uint64_t seed)
 		sum.locked_reads += s.locked_reads;
 		sum.squashed[RMC_TX_CHECK_CHANGED] += s.squashed[RMC_TX_CHECK_CHANGED];
 		sum.squashed[RMC_TX_LOCK_CHANGED] += s.squashed[RMC_TX_LOCK_CHANGED];
+		sum.squashed[RMC_TX_BY_OTHER] += s.squashed[RMC_TX_BY_OTHER];
 	}
 	printf("# %llu committed, reads: %llu locked, %llu torn; %llu + %llu squashed by changes\n",
 	       (unsigned long long)sum.committed, (unsigned long long)sum.locked_reads,
@@ -333,7 +334,8 @@ static void history(unsigned int flags, int backwards, uint64_t seed)
 	       (unsigned long long)sum.squashed[RMC_TX_CHECK_CHANGED],
 	       (unsigned long long)sum.squashed[RMC_TX_LOCK_CHANGED]);
 	met += sum.locked_reads + sum.torn_reads;
-	changed += sum.squashed[RMC_TX_CHECK_CHANGED] + sum.squashed[RMC_TX_LOCK_CHANGED];
+	changed += sum.squashed[RMC_TX_CHECK_CHANGED] + sum.squashed[RMC_TX_LOCK_CHANGED] +
+		   sum.squashed[RMC_TX_BY_OTHER];
 	CHECK_EQ(sum.lost, 0);
 	if (loss)
 		printf("# %llu steps of writes and unlocks in doubt\n",
@@ -375,8 +377,9 @@ int main(int argc, char **argv)
 		history(histories[i].flags, histories[i].backwards, 1000 * seed + i + 1);
 		tap_result(histories[i].name);
 	}
-	CHECK(met && changed);
-	CHECK(doubts || !loss);		/* those with losses are the last ones */
+	CHECK(changed);
+	/* those with losses are the last ones */
+	CHECK(!cluster_is_sw() || (met && (doubts || !loss)));
 	tap_result("transactions were in each other's way");
 	return tap_done();
 }

@@ -231,15 +231,10 @@ static bool same(int node, const struct model *m, unsigned int keys)
 
 static uint64_t present(uint32_t table, uint64_t from)
 {
-	const struct record *r;
-	uint64_t rid, n = 0, at;
-	int member;
+	uint64_t rid, n = 0;
 
-	for (rid = from; rid < tables[table].records; rid++) {
-		rmc_tx_locate(db(0), rmc_tx_record(table, rid), &member, &at);
-		r = (const struct record *)(c.node[member].segment + at);
-		n += (uint64_t)record_present(r->incarnation);
-	}
+	for (rid = from; rid < tables[table].records; rid++)
+		n += (uint64_t)cluster_present(&c, rmc_tx_record(table, rid));
 	return n;
 }
 
@@ -584,6 +579,9 @@ int main(void)
 		{ "blocks that are refused", refused },
 		{ "which transaction blocks use", uses },
 		{ "blocks that are used again", blocks_again },
+		{ "searches for blocks that another client has retired", searches },
+		{ "a search that begins among blocks in use", crowded_begin },
+		{ "insertions into a map that are far apart", far_apart },
 		{ "two transactions allocate one block", same_block },
 		{ "a block that is held is not free", all_but_held },
 		{ "an operation that always restarts", restarts_for_ever },

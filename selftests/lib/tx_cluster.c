@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "fake_lines.h"
-#include "tx_cluster.h"
+#include <linux/rmc_tx.h>
+#include "fake_tx.h"
 
 #define MEMORY	(8 << 20)
 
@@ -60,6 +61,23 @@ static int move_lines(struct cluster_node *n, const struct fake_op *op, struct c
 	return RMC_S_OK;
 }
 
+/* If it is refused, it has no effect; an abort is not. */
+static int end_transaction(struct cluster_node *n, const struct fake_op *op)
+{
+	struct cluster *c = n->cluster;
+	int status = c->before ? c->before(n, op) : RMC_S_OK;
+
+	if (!status && op->op == RMC_OP_TX_COMMIT)
+		return fake_tx_commit(n, op);
+	fake_tx_abort(n, op);
+	return op->op == RMC_OP_TX_COMMIT ? status : RMC_S_OK;
+}
+
+static int is_access(const struct fake_op *op)
+{
+	return op->op == RMC_OP_TX_READ || op->op == RMC_OP_TX_OWN;
+}
+
 static int execute(void *arg, const struct fake_op *op)
 {
 	struct cluster_node *n = (struct cluster_node *)arg, *home;
@@ -67,10 +85,13 @@ static int execute(void *arg, const struct fake_op *op)
 	uint64_t *operand = (uint64_t *)(uintptr_t)op->lbuf, v;
 	int status;
 
+	if (op->op == RMC_OP_TX_COMMIT || op->op == RMC_OP_TX_ABORT)
+		return end_transaction(n, op);
 	if ((int)op->nid >= c->nodes)
 		return RMC_S_BAD_NODE;
 	home = &c->node[op->nid];
-	if (op->offset > home->team.len || op->length > home->team.len - op->offset)
+	if (!is_access(op) &&
+	    (op->offset > home->team.len || op->length > home->team.len - op->offset))
 		return RMC_S_OUT_OF_RANGE;
 	status = c->before ? c->before(n, op) : RMC_S_OK;
 	if (status)
@@ -89,6 +110,10 @@ static int execute(void *arg, const struct fake_op *op)
 		pthread_mutex_unlock(&home->line);
 		operand[0] = v;
 		break;
+	case RMC_OP_TX_READ:
+	case RMC_OP_TX_OWN:
+		status = fake_tx_access(n, op);
+		break;
 	default:
 		return RMC_S_BAD_OP;
 	}
@@ -106,6 +131,7 @@ static void open_node(struct cluster *c, int nid, const struct rmc_tx_options *o
 	n->nid = nid;
 	n->segment = (uint8_t *)zeroed(bytes);
 	pthread_mutex_init(&n->line, NULL);
+	n->tx = (struct fake_tx *)calloc(RMC_TX_MAX_SLOTS, sizeof(*n->tx));
 	n->team.nodes = c->nodes;
 	n->team.self = nid;
 	n->team.seg = n->segment;
@@ -134,14 +160,41 @@ static void open_node(struct cluster *c, int nid, const struct rmc_tx_options *o
 	fake_rmc_start(f);
 }
 
-void cluster_open(struct cluster *c, int nodes, const struct rmc_tx_options *o)
+const char *cluster_system(const char *otherwise)
 {
-	size_t bytes = rmc_tx_bytes(nodes, o);
+	const char *name = getenv("RMC_TEST_SYSTEM");
+
+	return name && *name ? name : otherwise;
+}
+
+int cluster_is_sw(void)
+{
+	return !strcmp(cluster_system("sw"), "sw");
+}
+
+int cluster_present(const struct cluster *c, struct rmc_tx_addr record)
+{
+	const uint8_t *r;
+	uint64_t at;
+	int member;
+
+	rmc_tx_locate(c->node[0].db, record, &member, &at);
+	r = c->node[member].segment + at;
+	return record_present(cluster_is_sw() ? ((const struct record *)r)->incarnation :
+			      *(const uint32_t *)r);
+}
+
+void cluster_open(struct cluster *c, int nodes, const struct rmc_tx_options *options)
+{
+	struct rmc_tx_options o = *options;
+	size_t bytes;
 	int i;
 
+	o.system = cluster_system(o.system);
+	bytes = rmc_tx_bytes(nodes, &o);
 	c->nodes = nodes;
 	for (i = 0; i < nodes; i++)
-		open_node(c, i, o, bytes);
+		open_node(c, i, &o, bytes);
 }
 
 void cluster_close(struct cluster *c)
@@ -161,6 +214,7 @@ void cluster_close(struct cluster *c)
 		free(n->qp.operands);
 		free(n->segment);
 		munmap(n->memory, MEMORY);
+		fake_tx_free(n);
 		pthread_mutex_destroy(&n->line);
 	}
 }

@@ -117,6 +117,141 @@ static void all_but_held(void)
 	close_nodes();
 }
 
+/* --- free blocks --- */
+
+/*
+ * One allocation by a client, with so many attempts that a search ends: the block's address, or 0
+ * if none is free
+ */
+static int squashes;
+
+static uint64_t allocate(int node, int kind)
+{
+	struct rmc_blocks *b = blocks[node][kind];
+	struct rmc_block_hold h = { 0 };
+	struct rmc_tx *t;
+	uint64_t at;
+	int i, err;
+
+	for (i = 0; i < BLOCKS; i++) {
+		squashes = i;
+		CHECK_EQ(rmc_tx_begin(db(node), &t), 0);
+		use(node, t);
+		err = b->ops->alloc(b, 0, &h);
+		if (err == -ENOSPC) {
+			CHECK_EQ(rmc_tx_commit(t), 0);
+			return 0;
+		}
+		if (err) {
+			CHECK_EQ(rmc_tx_commit(t), RMC_TX_SQUASHED);
+			continue;
+		}
+		at = h.at;
+		CHECK_EQ(b->ops->leave(b, &h), 0);
+		CHECK_EQ(rmc_tx_commit(t), 0);
+		quiet();
+		return at;
+	}
+	CHECK(!"a search ends");
+	return 0;
+}
+
+/* The other client knows of the block then, and this one does not. */
+static void retire_at(int node, int kind, uint64_t at)
+{
+	struct rmc_blocks *b = blocks[node][kind];
+	struct rmc_block_hold h = { 0 };
+	struct rmc_tx *t;
+
+	CHECK_EQ(rmc_tx_begin(db(node), &t), 0);
+	use(node, t);
+	CHECK_EQ(b->ops->enter(b, at, RMC_BLOCK_WRITE, &h), 0);
+	CHECK_EQ(b->ops->retire(b, &h), 0);
+	CHECK_EQ(rmc_tx_commit(t), 0);
+	quiet();
+}
+
+/*
+ * Blocks of a client that another one retires: each search finds one, however many there were
+ * before. The fixed blocks, none of which was ever written, are not among those that it finds.
+ */
+static void searches(void)
+{
+	const uint64_t fixed = structures[TABLE].fixed, most = BLOCKS - 1 - fixed;
+	uint64_t at, n;
+
+	open_nodes(0, RECORDS);
+	for (n = 0; n < 2 * BLOCKS; n++) {
+		at = allocate(0, TABLE);
+		CHECK(at > fixed && at < BLOCKS);
+		if (at)
+			retire_at(1, TABLE, at);
+	}
+	for (n = 0; (at = allocate(0, TABLE)); n++)
+		CHECK(at > fixed && at < BLOCKS);
+	CHECK_EQ(n, most);
+	CHECK_EQ(present(TABLE, fixed + 1), most);
+	CHECK_EQ(present(TABLE, 1), most);
+	/* the only one that is free, wherever it is */
+	for (n = 0; n < 12; n++) {
+		at = fixed + 1 + rnd((unsigned int)most);
+		retire_at(1, TABLE, at);
+		CHECK_EQ(allocate(0, TABLE), at);
+	}
+	CHECK_EQ(allocate(0, TABLE), 0);
+	close_nodes();
+}
+
+/* Two of three blocks are in use, one beside the other: a client that begins there goes elsewhere. */
+static void crowded_begin(void)
+{
+	int n;
+
+	open_nodes(0, RECORDS);
+	for (n = 0; n < BLOCKS * 2 / 3; n++)
+		CHECK(allocate(0, MAP));
+	close_blocks();
+	open_blocks();
+	CHECK(allocate(0, MAP));
+	CHECK(squashes < 5);
+	close_nodes();
+}
+
+/*
+ * Insertions that are far from each other, while the root stays: they do not conflict, nor do
+ * searches for keys that are not there.
+ */
+static void far_apart(void)
+{
+	struct step low = { .kind = MAP }, high = { .kind = MAP };
+	int n, both = 0, err, late;
+	struct rmc_tx *t, *u;
+
+	open_nodes(0, RECORDS);
+	for (n = 0; n < 64; n++)
+		CHECK_EQ(put_key(MAP, (uint64_t)(100 + n)), 0);
+	for (n = 0; n < 16; n++) {
+		low.a = (struct action){ n % 4 ? INSERT : GET, (uint64_t)(99 - n), 1 };
+		high.a = (struct action){ INSERT, (uint64_t)(200 + n), 1 };
+		CHECK_EQ(rmc_tx_begin(db(0), &t), 0);
+		use(0, t);
+		CHECK_EQ(rmc_tx_begin(db(1), &u), 0);
+		use(1, u);
+		CHECK_EQ(act(0, &low), n % 4 ? 0 : -ENOENT);
+		CHECK_EQ(act(1, &high), 0);
+		err = rmc_tx_commit(u);
+		CHECK(!err || err == RMC_TX_SQUASHED);
+		CHECK_EQ(rmc_tx_quiet(db(1)), 0);
+		/* now and then an entry that both have passed changes its colours */
+		late = rmc_tx_commit(t);
+		CHECK(!late || late == RMC_TX_SQUASHED);
+		both += !err && !late;
+		quiet();
+	}
+	CHECK(both > 8);
+	close_nodes();
+}
+
 /* What a transaction has retired, it may allocate; what it has allocated is free if it aborts. */
 static void blocks_again(void)
 {
@@ -367,6 +502,8 @@ static void refused(void)
 	CHECK_EQ(rmc_tx_begin(db(0), &t), 0);
 	CHECK_EQ(rmc_tx_begin(db(0), &u), 0);
 	refused_with(EBUSY, MAP, RMC_BLOCKS_MAP, 1);
+	/* no transaction is needed to see that records are too short */
+	refused_with(EINVAL, KINDS, RMC_BLOCKS_TREE, 1);
 	rmc_tx_abort(u);
 	b = rmc_tx_blocks_open(db(0), MAP, RMC_BLOCKS_MAP, 0);	/* 1 */
 	CHECK(b);
@@ -420,6 +557,11 @@ static void holds(void)
 	CHECK_EQ(rmc_block_copy(b, &h, 0, &k, sizeof(k)), 0);
 	CHECK_EQ(k, kind);
 	CHECK_EQ(ops->leave(b, &h), 0);
+	/* a fixed block stays, also one that was written */
+	CHECK_EQ(ops->enter(b, 1, RMC_BLOCK_WRITE, &h), 0);
+	CHECK_EQ(ops->retire(b, &h), -EINVAL);
+	CHECK_EQ(h.at, 1);
+	ops->cancel(b, &h);
 	/* one that is allocated, retired, and allocated again */
 	CHECK_EQ(ops->alloc(b, 0, &g), 0);
 	CHECK_EQ(rmc_block_copy(b, &g, 0, &k, sizeof(k)), 0);

@@ -95,7 +95,7 @@ GROUPS["check"] = ["lib/check/*.c"]
 GROUPS["blocks"] = GROUPS["lib"] + ["lib/check/*.c"]
 GROUPS["tx"] = [n for n in GROUPS["calls"] if not n.startswith("lib/rpc")] + [
     "lib/tx/*.c", "lib/ds/*.c", "lib/blocks/*.c", "lib/scheme/*.c", "lib/sync/*.c", "lib/msg/*.c", "lib/rpc*.c",
-    "lib/domain/*.c", "lib/check/*.c", "selftests/lib/tx_cluster.c", "selftests/lib/fake_rmc.c"]
+    "lib/domain/*.c", "lib/check/*.c", "selftests/lib/tx_cluster.c", "selftests/lib/fake_tx.c", "selftests/lib/fake_rmc.c"]
 GROUPS["compat"] = [n for n in GROUPS["calls"] if not n.startswith("lib/rpc")] + [
     "lib/compat/*.c"]
 GROUPS["qsim"] = [f"tools/qsim/{n}.c" for n in ("service", "queues", "dispatch", "load")] + [
@@ -109,6 +109,8 @@ GROUPS["sim"] = listed("list-core") + GROUPS["lib"][:-1] + [
     f"tools/common/{n}.c" for n in ("json", "adapter", "zipf")]
 # filters, participant and coordinator of transactions, alone
 GROUPS["hades"] = ["kmod/tx/*.c", "kmod/base/line.c", "kmod/base/mem.c"]
+# and with the library's local accesses
+GROUPS["own"] = GROUPS["hades"] + [f"lib/tx/{n}.c" for n in ("local", "redo", "tags")]
 GROUPS["dispatch"] = ["kmod/core/dispatch.c", "kmod/core/dispatch_cores.c"]
 GROUPS["oracle"] = GROUPS["dispatch"] + GROUPS["qsim"]
 
@@ -117,7 +119,7 @@ GROUPS["oracle"] = GROUPS["dispatch"] + GROUPS["qsim"]
 HOST_FOLDERS = ("unit", "stress", "bench")
 GROUP = {"parking": "header", "worker_calls": "header", "region": "region",
          "tx_filter": "hades", "tx_part": "hades", "tx_part_model": "hades", "tx_coord": "hades",
-         "tx_transfers": "hades",
+         "tx_transfers": "hades", "tx_local": "own", "tx_local_random": "own", "tx_local_stress": "own",
          "dispatch": "dispatch", "dispatch_cores": "dispatch", "dispatch_oracle": "oracle"}
 ENVIRONMENT = {"stress.tsan": {"RMC_TESTBED": "pair,mtu=512"}}
 ARGUMENTS = {"stress.tsan": ["1"]}
@@ -164,8 +166,9 @@ for f in ("lib", "lib.asan"):
 PROGRAMS["blocks"] = ("clock", "blocks", [f"{LIB}/test_blocks.c", "tools/sim/fiber.c"], {}, [])
 for n in ("check", "check_limits", "check_random"):
     PROGRAMS[n] = ("check", "check", [f"{LIB}/test_{n}.c"], {}, [])
-for n in ("tx", "tx_faults", "tx_doubt", "tx_history", "tx_structures", "tx_keys"):
+for n in ("tx", "tx_hades", "tx_faults", "tx_doubt", "tx_history", "tx_structures", "tx_keys"):
     PROGRAMS[n] = ("tx", "tx", [f"{LIB}/test_{n}.c"], {}, [])
+PROGRAMS["tx_history.rmc"] = ("tx", "tx", [f"{LIB}/test_tx_history.c"], {"RMC_TEST_SYSTEM": "rmc"}, [])
 PROGRAMS["tx_workloads"] = ("tx", "tx", [f"{LIB}/test_tx_workloads.c"] + [
     f"tools/tx/{n}.c" for n in ("workload", "smallbank", "tatp", "tpcc", "tpcc_load", "tpcc_tx",
                                 "tpcc_check", "ycsb")] + ["tools/common/zipf.c"], {}, [])
@@ -239,7 +242,7 @@ ORDER = {
 }
 
 ORDER["sim"] = ORDER["calls"] = ORDER["compat"] = ORDER["qsim"] = ORDER["chip"] = ORDER["dispatch"] = []
-ORDER["hades"] = []
+ORDER["hades"] = ORDER["own"] = []
 ORDER["check"] = ORDER["blocks"] = ORDER["swsync"] = ORDER["tx"] = []
 ORDER["lib"] = MSG[:1] + KV[:1] + [LIMITS["barrier"]]
 
@@ -293,6 +296,8 @@ AREAS = {
                               "dispatch_cores.asan"]),
     "hades": ("hades", ["tx_coord", "tx_part", "tx_part_model", "tx_transfers", "tx_part.asan", "tx_coord.asan",
                         "tx_filter"]),
+    "hades.local": ("own", ["tx_local", "tx_local_random"]),
+    "hades.race": ("own", ["tx_local_stress.vector"]),
     "park": ("header", ["parking"]),
     "posted": ("header", ["worker_calls"]),
     "recover": ("header", ["recover"]),
@@ -338,6 +343,7 @@ AREAS = {
     "check": ("check", ["check", "check_limits", "check_random"]),
     "tx": ("tx", ["tx", "tx_faults", "tx_doubt", "tx_history"]),
     "tx.history": ("tx", ["tx_history"]),
+    "tx.hades": ("tx", ["tx_hades", "tx_history.rmc"]),
     "tx.structures": ("tx", ["tx_structures", "tx_keys"]),
     "tx.workload": ("tx", ["tx_workloads"]),
     "hades.explore": ("hades", ["tx_explore"]),

@@ -200,7 +200,7 @@ static void test_locked(const struct testbed_opts *o)
 	CHECK_EQ(rmc_tx_engine_commit(b.n[0].e, slot), -EBUSY);
 	bed_settle(&b, 60);
 	CHECK(!rmc_tx_engine_accessed(b.n[0].e, slot, &status));
-	CHECK_EQ(rmc_tx_part_close(b.n[1].home->part, &id, false), RMC_S_OK);
+	CHECK_EQ(rmc_tx_part_close(b.n[1].home->part, &id, 0, false), RMC_S_OK);
 	CHECK_EQ(bed_wait(&b, 0, slot), RMC_S_OK);
 	CHECK_EQ(got, 0);
 	CHECK_EQ(bed_commit(&b, 0, slot), RMC_S_OK);
@@ -213,7 +213,7 @@ static void test_locked(const struct testbed_opts *o)
 	slot = bed_begin(&b, 0);
 	CHECK_EQ(bed_write(&b, 0, slot, 1, TX_START + 60, &one, 8), 0);
 	CHECK_EQ(bed_commit(&b, 0, slot), RMC_S_TX_LOCKED);
-	CHECK_EQ(rmc_tx_part_close(b.n[1].home->part, &id, false), RMC_S_OK);
+	CHECK_EQ(rmc_tx_part_close(b.n[1].home->part, &id, 0, false), RMC_S_OK);
 	CHECK(bed_idle(&b));
 	CHECK(bed_clean(&b));
 	bed_free(&b);

@@ -123,6 +123,135 @@ static void finish_abort(int status, u32 asked)
 	check_free();
 }
 
+/* One that uses its own node by loads and stores ends when that knows */
+static void test_local(void)
+{
+	rmc_tx_coord_init(&c, SELF, 0);
+	begin(ONE, 0);
+	CHECK_EQ(rmc_tx_coord_local(&c, SLOT), 0);
+	CHECK_EQ(rmc_tx_coord_commit(&c, SLOT), 0);
+	/* no access was sent there, and nothing is written */
+	CHECK_EQ(take(), 1);
+	CHECK_EQ(to(SELF)->kind, RMC_TX_INTEND);
+	CHECK_EQ(to(SELF)->flags, 0);
+	answer(SELF, RMC_S_OK);
+	take();
+	answer(1, RMC_S_OK);
+	CHECK_EQ(take(), 2);
+	CHECK_EQ(to(SELF)->flags, RMC_TX_LOCAL);
+	CHECK_EQ(to(1)->flags, 0);
+	answer(1, RMC_S_OK);
+	CHECK_EQ(ended(), -1);
+	answer(SELF, RMC_S_OK);
+	CHECK_EQ(ended(), RMC_S_OK);
+	check_free();
+
+	/* an abort, at once */
+	begin(ONE, 0);
+	CHECK_EQ(rmc_tx_coord_local(&c, SLOT), 0);
+	rmc_tx_coord_abort(&c, SLOT, RMC_S_ABORTED);
+	CHECK_EQ(rmc_tx_coord_local(&c, SLOT), -ECANCELED);
+	CHECK_EQ(take(), 2);
+	CHECK_EQ(to(SELF)->kind, RMC_TX_ABORT);
+	CHECK_EQ(to(SELF)->flags, RMC_TX_LOCAL);
+	answer(1, RMC_S_OK);
+	CHECK_EQ(ended(), -1);
+	answer(SELF, RMC_S_OK);
+	CHECK_EQ(ended(), RMC_S_ABORTED);
+	check_free();
+
+	/* its own node begins anew */
+	begin(ONE, 0);
+	CHECK_EQ(rmc_tx_coord_local(&c, SLOT), 0);
+	rmc_tx_coord_abort(&c, SLOT, RMC_S_ABORTED);
+	take();
+	rmc_tx_coord_epoch(&c, SELF);
+	CHECK_EQ(ended(), RMC_S_ABORTED);
+	answer(1, RMC_S_OK);
+	check_free();
+	begin(0, 0);
+	CHECK_EQ(rmc_tx_coord_local(&c, SLOT), 0);
+	rmc_tx_coord_epoch(&c, SELF);
+	CHECK_EQ(ended(), RMC_S_NODE_DOWN);
+	check_free();
+	CHECK_EQ(rmc_tx_coord_local(&c, RMC_TX_SLOTS), -EINVAL);
+}
+
+static int held(void)
+{
+	u32 slot;
+
+	if (!rmc_tx_coord_prepared(&c, &slot))
+		return -1;
+	return slot;
+}
+
+/* All acks, then the application decides; meanwhile nothing is sent */
+static void prepare(void)
+{
+	begin(ONE | OWN, 0);
+	CHECK_EQ(rmc_tx_coord_prepare(&c, SLOT), 0);
+	CHECK_EQ(take(), 1);
+	CHECK_EQ(to(SELF)->kind, RMC_TX_INTEND);
+	answer(SELF, RMC_S_OK);
+	CHECK_EQ(take(), 1);
+	CHECK_EQ(held(), -1);
+	answer(1, RMC_S_OK);
+	CHECK_EQ(phase(), RMC_TX_HELD);
+	CHECK(!rmc_tx_coord_is_decided(&c, SLOT));
+	CHECK_EQ(rmc_tx_coord_prepare(&c, SLOT), -ECANCELED);
+	rmc_tx_coord_resend(&c, SLOT);
+	CHECK_EQ(take(), 0);
+	CHECK_EQ(ended(), -1);
+}
+
+static void test_prepare(void)
+{
+	u32 i;
+
+	rmc_tx_coord_init(&c, SELF, 0);
+	CHECK_EQ(rmc_tx_coord_prepare(&c, RMC_TX_SLOTS), -EINVAL);
+	CHECK_EQ(rmc_tx_coord_prepare(&c, SLOT), -ECANCELED);
+	prepare();
+	CHECK_EQ(held(), SLOT);
+	CHECK_EQ(held(), -1);
+	CHECK_EQ(rmc_tx_coord_commit(&c, SLOT), 0);
+	CHECK_EQ(rmc_tx_coord_commit(&c, SLOT), -ECANCELED);
+	CHECK_EQ(take(), 2);
+	CHECK_EQ(to(1)->kind, RMC_TX_COMMIT);
+	answer(1, RMC_S_OK);
+	answer(SELF, RMC_S_OK);
+	CHECK_EQ(ended(), RMC_S_OK);
+	check_free();
+	/* not told before it is aborted, given up, or a node of it is lost */
+	for (i = 0; i < 3; i++) {
+		prepare();
+		if (i)
+			CHECK_EQ(held(), SLOT);
+		if (i < 2)
+			rmc_tx_coord_abort(&c, SLOT, RMC_S_ABORTED);
+		else
+			rmc_tx_coord_epoch(&c, 1);
+		CHECK_EQ(held(), -1);
+		finish_abort(i < 2 ? RMC_S_ABORTED : RMC_S_NODE_DOWN, i < 2 ? ONE | OWN : OWN);
+	}
+	/* committed before it was told */
+	prepare();
+	CHECK_EQ(rmc_tx_coord_commit(&c, SLOT), 0);
+	CHECK_EQ(held(), -1);
+	take();
+	answer(1, RMC_S_OK);
+	answer(SELF, RMC_S_OK);
+	CHECK_EQ(ended(), RMC_S_OK);
+	/* the slot's next one is not held */
+	begin(ONE, 0);
+	CHECK_EQ(rmc_tx_coord_commit(&c, SLOT), 0);
+	take();
+	answer(1, RMC_S_OK);
+	CHECK_EQ(phase(), RMC_TX_COMMITTING);
+	CHECK_EQ(ended(), RMC_S_OK);
+}
+
 static void test_calls(void)
 {
 	u32 i, other;
@@ -477,6 +606,8 @@ int main(void)
 	static const struct tap_test tests[] = {
 		{ "tx coord: calls that come at a wrong time", test_calls },
 		{ "tx coord: commits", test_commit },
+		{ "tx coord: loads and stores at the own node", test_local },
+		{ "tx coord: prepared, then decided", test_prepare },
 		{ "tx coord: refusals", test_refused },
 		{ "tx coord: hints and time-outs", test_squash },
 		{ "tx coord: messages that are lost, late or doubled", test_lost },

@@ -20,6 +20,7 @@
 #define T(n, ...)	{ .node = n, .op = { __VA_ARGS__ } }
 #define TWICE(n, ...)	{ .node = n, .attempts = 2, .op = { __VA_ARGS__ } }
 #define AT_ONCE(n, ...)	{ .node = n, .parallel = true, .op = { __VA_ARGS__ } }
+#define HELD(n, ...)	{ .node = n, .hold = true, .op = { __VA_ARGS__ } }
 #define LIMIT		100000000U	/* states: about 8 GiB */
 
 static const struct config configs[] = {
@@ -166,6 +167,26 @@ static const struct config configs[] = {
 		.nodes = 2, .txs = 3,
 		.tx = { T(0, LOAD(0, 0), STORE(0, 1)), T(1, R(0, 1), W(0, 0)),
 			T(1, W(0, 0), W(0, 1)) },
+	}, {
+		.name = "held", .about = "prepared first, then committed or not, beside another one",
+		.nodes = 3, .txs = 2,
+		.tx = { HELD(0, R(2, 0), W(1, 0)), T(1, R(1, 0), W(2, 0)) },
+	}, {
+		.name = "held-own", .about = "two that are held, with loads, write skew",
+		.nodes = 2, .txs = 2, .expiries = 1,
+		.tx = { HELD(0, LOAD(0, 0), W(1, 0)), HELD(1, R(1, 0), W(0, 0)) },
+	}, {
+		.name = "held-dies", .about = "a coordinator dies while others are held",
+		.nodes = 3, .txs = 2, .may_die = 1, .drops = 1,
+		.tx = { HELD(0, W(1, 0), W(2, 0)), HELD(1, R(1, 0)) },
+	}, {
+		.name = "loads-again", .about = "loads and stores that are squashed run again",
+		.nodes = 2, .txs = 2,
+		.tx = { TWICE(0, LOAD(0, 0), STORE(0, 1)), TWICE(1, R(0, 1), W(0, 0)) },
+	}, {
+		.name = "loads-remote", .about = "write skew by loads, each writes at the other's node",
+		.nodes = 2, .txs = 2,
+		.tx = { T(0, LOAD(0, 0), W(1, 0)), T(1, LOAD(1, 0), W(0, 0)) },
 	}, {
 		.name = "mixed", .about = "a loss, a duplicate, silence and a time-out in a run",
 		.nodes = 2, .txs = 2, .size = 1,

@@ -682,11 +682,11 @@ static void test_ranges(const struct testbed_opts *o)
 
 	setup(&a, o);
 	unit = a.b.w.node[SERVER]->unit[0];
-	again = rmc_tx_home_create(unit, CTX, a.b.n[SERVER].mem, &limits, NULL);
+	again = rmc_tx_home_create(unit, CTX, a.b.n[SERVER].mem, &limits, NULL, NULL);
 	CHECK_EQ(rmc_tx_homes_add(unit, again), -EBUSY);
 	rmc_tx_home_destroy(again);
 	for (i = 0; i < RMC_TX_HOMES; i++) {
-		h[i] = rmc_tx_home_create(unit, 10 + i, a.b.n[SERVER].mem, &limits, NULL);
+		h[i] = rmc_tx_home_create(unit, 10 + i, a.b.n[SERVER].mem, &limits, NULL, NULL);
 		CHECK_EQ(rmc_tx_homes_add(unit, h[i]), -EFAULT);
 		unit->ct.seg[10 + i] = a.b.n[SERVER].mem;
 		CHECK_EQ(rmc_tx_homes_add(unit, h[i]), i + 1 < RMC_TX_HOMES ? 0 : -ENOSPC);
@@ -706,16 +706,16 @@ static void test_ranges(const struct testbed_opts *o)
 		bad.length = i == 2 ? 0 : bad.length;
 		bad.groups = i == 3 ? 0 : i == 4 ? RMC_TX_SOURCES + 1 : bad.groups;
 		bad.length = i == 5 ? TX_SEG : bad.length;
-		CHECK_EQ((long)rmc_tx_home_create(unit, 10, a.b.n[SERVER].mem, &bad, NULL),
+		CHECK_EQ((long)rmc_tx_home_create(unit, 10, a.b.n[SERVER].mem, &bad, NULL, NULL),
 			 i == 5 ? -EFAULT : -EINVAL);
 	}
 	for (i = 1; i <= 3; i++) {
 		rmc_no_user_memory = i;
-		CHECK(IS_ERR(rmc_tx_home_create(unit, 10, a.b.n[SERVER].mem, &limits, NULL)));
+		CHECK(IS_ERR(rmc_tx_home_create(unit, 10, a.b.n[SERVER].mem, &limits, NULL, NULL)));
 		rmc_no_user_memory = 0;
 	}
 	a.b.n[SERVER].mem->flags |= RMC_MEM_READONLY;
-	CHECK_EQ((long)rmc_tx_home_create(unit, 10, a.b.n[SERVER].mem, &limits, NULL), -EROFS);
+	CHECK_EQ((long)rmc_tx_home_create(unit, 10, a.b.n[SERVER].mem, &limits, NULL, NULL), -EROFS);
 	a.b.n[SERVER].mem->flags &= ~RMC_MEM_READONLY;
 	/* the source in its next life, and a packet of the life before */
 	CHECK_EQ(intend(&a, &a.c[0], 1, 1, TX_START, 64), ACTED);

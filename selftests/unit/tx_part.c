@@ -29,7 +29,7 @@ static void test_setup(void)
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		limits = (struct rmc_tx_limits) { .start = bad[i].start, .length = bad[i].length,
 						  .self = bad[i].self, .groups = bad[i].groups };
-		p = rmc_tx_part_new(&limits, &b.mem, NULL);
+		p = rmc_tx_part_new(&limits, &b.mem, NULL, NULL);
 		CHECK(IS_ERR(p) && (intptr_t)p == -EINVAL);
 		if (!IS_ERR(p))
 			rmc_tx_part_free(p);
@@ -38,12 +38,14 @@ static void test_setup(void)
 	limits.length = BED_BYTES - 64;
 	limits.groups = 1;
 	limits.buffers = 3;
-	p = rmc_tx_part_new(&limits, &b.mem, NULL);
+	p = rmc_tx_part_new(&limits, &b.mem, NULL, NULL);
 	CHECK(!IS_ERR(p) && p->limits.buffers == 3);
 	rmc_tx_part_free(p);
+	limits.buffers = 65;
+	CHECK_EQ((intptr_t)rmc_tx_part_new(&limits, &b.mem, NULL, NULL), -EINVAL);
 #ifdef RMC_TEST_HOOKS
 	rmc_no_user_memory = 1;
-	p = rmc_tx_part_new(&limits, &b.mem, NULL);
+	p = rmc_tx_part_new(&limits, &b.mem, NULL, NULL);
 	CHECK(IS_ERR(p) && (intptr_t)p == -ENOMEM);
 	rmc_no_user_memory = 0;
 #endif
@@ -620,7 +622,8 @@ static void test_local(void)
 	CHECK_EQ(tx_intend(&b, tx(2, 1, 1), 0, 21 * 64, 64), RMC_S_TX_LOCKED);
 	CHECK_EQ(tx_intend(&b, tx(BED_SELF, 1, 1), 0, 20 * 64, 64), RMC_S_TX_LOCKED);
 	CHECK_EQ(tx_intend(&b, tx(2, 2, 1), 0, 22 * 64, 64), RMC_S_OK);
-	CHECK_EQ(local.squashed, 0);
+	/* slot 6 is told again: its next transaction has cleared the word, maybe */
+	CHECK_EQ(local.squashed, 1 << 6);
 	CHECK_EQ(tx_data(&b, own, 9 * 64, 64, 3), RMC_S_OK);
 	CHECK_EQ(tx_commit(&b, own), RMC_S_OK);
 	/* its owner clears its filters now; a filter that is left hurts a slot, not others */
@@ -634,13 +637,96 @@ static void test_local(void)
 	bed_end(&b);
 }
 
+/* A slot's mark is that of the transaction that has it now. */
+static void test_marks(void)
+{
+	struct rmc_txid own = tx(BED_SELF, 5, 1), other = tx(1, 0, 1);
+
+	begin_local();
+	local_read(9, 5);
+	CHECK_EQ(tx_intend(&b, other, 0, 9 * 64, 64), RMC_S_OK);
+	CHECK_EQ(b.p->local_squashed, 1 << 5);
+	/* a transaction of the slot that uses nothing by loads ends: not what the mark is about */
+	CHECK_EQ(rmc_tx_part_close(b.p, &own, 0, false), RMC_S_OK);
+	CHECK_EQ(b.p->local_squashed, 1 << 5);
+	own.gen++;
+	CHECK_EQ(tx_abort(&b, own), RMC_S_OK);
+	CHECK_EQ(b.p->local_squashed, 0);
+	CHECK_EQ(tx_abort(&b, other), RMC_S_OK);
+	/* the next one is squashed, and the end of the last one comes once more */
+	other.gen++;
+	CHECK_EQ(tx_intend(&b, other, 0, 9 * 64, 64), RMC_S_OK);
+	CHECK_EQ(tx_abort(&b, own), RMC_S_OK);
+	CHECK_EQ(b.p->local_squashed, 1 << 5);
+	own.gen--;
+	CHECK_EQ(tx_abort(&b, own), RMC_S_TX_STALE);
+	CHECK_EQ(b.p->local_squashed, 1 << 5);
+	own.gen += 2;
+	CHECK_EQ(tx_read(&b, own, 40 * 64, 64), RMC_S_OK);
+	CHECK_EQ(tx_intend(&b, own, RMC_TX_HERE, 0, 0), RMC_S_TX_SQUASHED);
+	/* of another source it says nothing */
+	CHECK_EQ(tx_abort(&b, tx(1, 5, 9)), RMC_S_OK);
+	CHECK_EQ(b.p->local_squashed, 1 << 5);
+	CHECK_EQ(tx_abort(&b, own), RMC_S_OK);
+	CHECK_EQ(b.p->local_squashed, 0);
+	/* in a new life nobody knows */
+	rmc_tx_part_epoch(b.p, BED_SELF);
+	own.gen++;
+	CHECK_EQ(tx_intend(&b, own, 0, 41 * 64, 64), RMC_S_TX_SQUASHED);
+	CHECK_EQ(local.squashed, U64_MAX);
+	bed_end(&b);
+}
+
+static bool shown(const __u64 *filter, u64 line, u64 bit)
+{
+	struct rmc_tx_hash h = rmc_tx_hash(rmc_tx_crc(line));
+
+	return filter[h.a] & filter[h.b] & bit;
+}
+
+/* What the owner sees of the locks */
+static void test_shared(void)
+{
+	struct rmc_txid one = tx(1, 0, 1), own = tx(BED_SELF, 3, 1), two = tx(2, 1, 1);
+	const struct rmc_tx_locks *l = &bed_shared;
+
+	begin_local();
+	CHECK_EQ(tx_read(&b, one, 8 * 64, 64), RMC_S_OK);
+	CHECK_EQ(tx_own(&b, one, 9 * 64, 8), RMC_S_OK);
+	CHECK_EQ(l->mask, 0);
+	CHECK_EQ(tx_intend(&b, one, RMC_TX_HERE, 10 * 64, 64), RMC_S_OK);
+	CHECK_EQ(tx_intend(&b, own, 0, 20 * 64, 64), RMC_S_OK);
+	CHECK_EQ(tx_intend(&b, two, 0, 30 * 64, 64), RMC_S_OK);
+	CHECK_EQ(l->mask, 7);
+	CHECK_EQ(l->own, 2);
+	CHECK(shown(l->rd, 8, 1) && shown(l->wr, 9, 1) && shown(l->wr, 10, 1));
+	CHECK(!shown(l->wr, 8, 7) && !shown(l->rd, 10, 7) && !shown(l->wr, 20, 5));
+	CHECK(shown(l->wr, 20, 2) && shown(l->wr, 30, 4));
+	/* a buffer is used again, others are as they were */
+	CHECK_EQ(tx_abort(&b, own), RMC_S_OK);
+	CHECK_EQ(l->mask, 5);
+	CHECK_EQ(l->own, 0);
+	CHECK(!shown(l->wr, 20, 2) && shown(l->wr, 30, 4) && shown(l->wr, 10, 1));
+	one.slot = 1;
+	CHECK_EQ(tx_intend(&b, one, 0, 40 * 64, 64), RMC_S_OK);
+	CHECK_EQ(l->mask, 7);
+	CHECK_EQ(l->own, 0);
+	CHECK(shown(l->wr, 40, 2));
+	rmc_tx_part_epoch(b.p, 1);
+	CHECK_EQ(l->mask, 4);
+	bed_end(&b);
+}
+
 #ifdef RMC_TEST_HOOKS
-static u64 locked_at_barrier;
+static u64 locked_at_barrier, mask_at_barrier;
+static bool shown_at_barrier;
 
 /* The owner's CPU, at the participant's barrier */
 static void at_barrier(void)
 {
 	locked_at_barrier = b.p->group[0].locked;
+	mask_at_barrier = bed_shared.mask;
+	shown_at_barrier = shown(bed_shared.wr, 9, 1);
 	local_read(9, 5);
 }
 #endif
@@ -655,7 +741,17 @@ static void test_barrier(void)
 	CHECK_EQ(tx_intend(&b, tx(1, 3, 1), 0, 9 * 64, 64), RMC_S_OK);
 	rmc_at_barrier = NULL;
 	CHECK_EQ(locked_at_barrier, 1 << 3);
+	CHECK_EQ(mask_at_barrier, 1);
+	CHECK(shown_at_barrier);
 	CHECK_EQ(local.squashed, 1 << 5);
+	/* the other way round when it ends, with the lines stored before */
+	CHECK_EQ(tx_data(&b, tx(1, 3, 1), 9 * 64, 64, 1), RMC_S_OK);
+	rmc_at_barrier = at_barrier;
+	CHECK_EQ(tx_commit(&b, tx(1, 3, 1)), RMC_S_OK);
+	rmc_at_barrier = NULL;
+	CHECK_EQ(mask_at_barrier, 0);
+	CHECK(shown_at_barrier);
+	CHECK(!shown(bed_shared.wr, 9, 1));
 	bed_end(&b);
 #endif
 }
@@ -711,6 +807,8 @@ int main(void)
 		{ "tx part: quotas", test_quotas },
 		{ "tx part: silence and epochs", test_silence },
 		{ "tx part: local filters", test_local },
+		{ "tx part: marks of local transactions", test_marks },
+		{ "tx part: Locking Buffers, as the owner sees them", test_shared },
 		{ "tx part: a lock before a look at local filters", test_barrier },
 		{ "tx part: copies", test_copy },
 	};

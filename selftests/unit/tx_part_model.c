@@ -238,7 +238,7 @@ static void model_step(u32 s, u32 slot)
 		break;
 	default:
 		flag = random32(4);
-		CHECK_EQ(rmc_tx_part_close(b.p, &id, flag), model_close(m, id.gen, flag, *byte));
+		CHECK_EQ(rmc_tx_part_close(b.p, &id, 0, flag), model_close(m, id.gen, flag, *byte));
 		break;
 	}
 }

@@ -252,7 +252,8 @@ static void serve(const struct message *m)
 	} else {
 		reply.type = CONTROL_REPLY;
 		reply.status = m->msg.kind == RMC_TX_INTEND ? serve_intend(m) :
-			       rmc_tx_part_close(b->p, &m->id, m->msg.kind == RMC_TX_COMMIT);
+			       rmc_tx_part_close(b->p, &m->id, 0,
+						 m->msg.kind == RMC_TX_COMMIT);
 		send(reply);
 	}
 	while (rmc_tx_part_hint(b->p, &loser))

@@ -263,7 +263,7 @@ static u8 close_tx(struct rmc_tx_part *part, const struct rmc_txid *id,
 	if (unlikely(length || (head->kind != RMC_TX_KIND_COMMIT &&
 				head->kind != RMC_TX_KIND_ABORT)))
 		return RMC_S_PROTOCOL;
-	return rmc_tx_part_close(part, id, head->kind == RMC_TX_KIND_COMMIT);
+	return rmc_tx_part_close(part, id, head->flags, head->kind == RMC_TX_KIND_COMMIT);
 }
 
 /**

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * HADES: home nodes' RMCs know which lines a transaction has used, and the own RMC commits it
+ * (<linux/rmc_tx.h>). All records are accessed through the RMC, own ones too.
+ *
+ *	read, put       RMC_OP_TX_READ, RMC_OP_TX_OWN  -->  its home notes the lines, and returns them
+ *	commit          RMC_OP_TX_COMMIT, with all that is written, in one entry of the queue pair:
+ *	                no half of it takes effect, whenever this process ends
+ *	end without it  RMC_OP_TX_ABORT, not waited for
+ *
+ * What is read: a line that another transaction commits is refused (RMC_S_TX_LOCKED), and read again.
+ * If one that was read before is written by another, its home marks this transaction, and refuses
+ * its next access there (RMC_S_TX_SQUASHED), and its commit. So all that it has read at one home was
+ * there at the time of the last access to that home, and one record always is of one time.
+ *
+ * Several homes: rmc_tx_check() reads one known line at each, when all other reads have ended. Let T
+ * be the time at which the first of these is sent. Each home answers after T, and has not marked the
+ * transaction, so all lines of that home had not changed from their reads, which were before T, until
+ * the answer, which is after T. So all were there at T. A home that answers that the line is locked
+ * has not marked the transaction, either: it looks at the mark first, and who had locked this line
+ * itself would have set it.
+ */
+#include <string.h>
+#include "hades.h"
+
+#define LOST_TRIES	3	/* of an access: each takes the RMC's time limit */
+
+/* --- operations --- */
+
+static void issue(struct rmc_tx_db *db, int slot, enum tx_op_kind kind, struct tx_access *a)
+{
+	struct tx_set *s = a->set;
+	const struct rmc_tx_commit *c = (const struct rmc_tx_commit *)s->more;
+
+	switch (kind) {
+	case TX_OP_READ:
+		db->stats.reads++;
+		s->begun = 1;
+		rmc_issue(db->qp, a->own ? RMC_OP_TX_OWN : RMC_OP_TX_READ, slot, a->nid, a->offset,
+			  a->image, rmc_tx_length(s->rmc_slot, HADES_DATA + a->len));
+		break;
+	case TX_OP_CHECK:
+		db->stats.checks++;
+		rmc_issue(db->qp, RMC_OP_TX_READ, slot, a->nid, a->offset, a->seen,
+			  rmc_tx_length(s->rmc_slot, sizeof(*a->seen)));
+		break;
+	case TX_OP_COMMIT:
+		s->begun = 0;
+		db->stats.writes += c->count;
+		rmc_issue(db->qp, RMC_OP_TX_COMMIT, slot, s->rmc_slot, 0, c, s->control.len);
+		break;
+	default:
+		rmc_issue(db->qp, RMC_OP_TX_ABORT, slot, s->rmc_slot, 0, NULL, 0);
+	}
+}
+
+static void completed(struct rmc_tx_db *db, const struct tx_op *op, int slot)
+{
+	(void)db;
+	(void)slot;
+	if (op->kind == TX_OP_ABORT)
+		op->access->set->pending--;
+}
+
+/* What ended the transaction: a squash, or a failure */
+static int over(struct rmc_tx *t, int status)
+{
+	switch (status) {
+	case RMC_S_TX_SQUASHED:
+		return rmc_tx_squash(t, RMC_TX_BY_OTHER);
+	case RMC_S_TX_LOCKED:
+		return rmc_tx_squash(t, RMC_TX_LOCK_HELD);
+	case RMC_S_TX_FULL:
+		return rmc_tx_squash(t, RMC_TX_NO_ROOM);
+	case RMC_S_TX_STALE:
+		return rmc_tx_squash(t, RMC_TX_FORGOTTEN);
+	default:
+		return tx_passing(status) ? rmc_tx_squash(t, RMC_TX_LOST) : rmc_tx_fail(t, status);
+	}
+}
+
+/* --- accesses --- */
+
+static int hades_fetch(struct rmc_tx *t, struct tx_access *a)
+{
+	int err;
+
+	if (a->fetching || a->read)
+		return 0;
+	err = rmc_tx_post(t->db, TX_OP_READ, a);
+	if (err)
+		return rmc_tx_fail(t, err);
+	a->fetching = 1;
+	return 0;
+}
+
+/* One attempt: 0, enum rmc_status or -errno */
+static int read_once(struct rmc_tx *t, struct tx_access *a)
+{
+	int err = hades_fetch(t, a);
+
+	/* of all reads of this transaction: they have been under way as long */
+	if (!err)
+		err = rmc_tx_await(t->db, &t->s->awaited);
+	a->fetching = 0;
+	return err ? err : a->status;
+}
+
+static int read_done(struct tx_access *a)
+{
+	memcpy(&a->word, a->image, sizeof(a->word));
+	a->incarnation = (uint32_t)a->word;
+	a->read = 1;
+	return 0;
+}
+
+/*
+ * RMC_S_BUSY: some node has not answered yet that the last transaction of the slot is over, or a line
+ * keeps changing.
+ */
+static int hades_read(struct rmc_tx *t, struct tx_access *a)
+{
+	unsigned int locked = 0, lost = 0, spins = 0;
+	uint64_t until = 0;
+	int status, err;
+
+	for (;;) {
+		status = read_once(t, a);
+		if (rmc_likely(!status))
+			return read_done(a);
+		if (t->state != TX_ACTIVE)
+			return t->status;
+		if (status == RMC_S_TX_LOCKED) {
+			t->db->stats.locked_reads++;
+			if (++locked >= t->db->o.tries)
+				return rmc_tx_squash(t, RMC_TX_READ_LOCKED);
+		} else if (status == RMC_S_BUSY) {
+			if (!until)
+				until = rmc_tx_limit(t->db);
+			else if (rmc_now_ns() >= until)
+				return rmc_tx_squash(t, RMC_TX_LOST);
+		} else if (status != RMC_S_TIMEOUT || ++lost == LOST_TRIES) {
+			return over(t, status);
+		}
+		err = rmc_tx_relax(t->db, &spins);
+		if (err)
+			return rmc_tx_fail(t, err);
+	}
+}
+
+/* --- what was read was there together --- */
+
+/*
+ * One record at each home: whether this one is the first of its home. If transactions of several
+ * slots ask in turn, some homes are asked twice.
+ */
+static int is_first(struct rmc_tx_db *db, const struct tx_access *a, uint64_t question)
+{
+	if (!a->read || db->asked[a->member] == question)
+		return 0;
+	db->asked[a->member] = question;
+	return 1;
+}
+
+/* 0, or what the call returns; *lost: a question or answer was lost */
+static int ask_homes(struct rmc_tx *t, int *lost)
+{
+	struct tx_set *s = t->s;
+	uint64_t asked = 0, question = ++t->db->question;
+	uint32_t i;
+	int err = rmc_tx_await(t->db, &s->awaited);	/* all reads have ended */
+
+	for (i = 0; i < s->n && !err; i++) {
+		s->access[i].held = TX_NOT_HELD;
+		if (!is_first(t->db, &s->access[i], question))
+			continue;
+		err = rmc_tx_post(t->db, TX_OP_CHECK, &s->access[i]);
+		s->access[i].held = TX_PROBING;
+		asked++;
+	}
+	t->db->stats.rounds += asked != 0;
+	if (!err)
+		err = rmc_tx_await(t->db, &s->awaited);
+	if (err)
+		return rmc_tx_fail(t, err);
+	*lost = 0;
+	for (i = 0; i < s->n; i++) {
+		const struct tx_access *a = &s->access[i];
+
+		if (a->held != TX_PROBING || !a->status || a->status == RMC_S_TX_LOCKED)
+			continue;
+		if (!tx_passing(a->status))
+			return over(t, a->status);
+		*lost = 1;
+	}
+	return 0;
+}
+
+static int hades_check(struct rmc_tx *t)
+{
+	int err = 0, lost = 1, tries;
+
+	/* one record is of one time */
+	if (t->s->n <= 1)
+		return 0;
+	for (tries = 0; lost && tries < LOST_TRIES && !err; tries++)
+		err = ask_homes(t, &lost);
+	return !err && lost ? rmc_tx_squash(t, RMC_TX_LOST) : err;
+}
+
+/* --- commit --- */
+
+/* The bytes of a record that are written, from its start on */
+static void range_of(const struct tx_access *a, uint32_t *from, uint32_t *to)
+{
+	*from = HADES_DATA + a->from;
+	*to = HADES_DATA + a->to;
+	if (a->incarnation == (uint32_t)a->word)
+		return;
+	*from = 0;
+	if (a->from == a->to)
+		*to = HADES_DATA;
+}
+
+static uint32_t padded(uint32_t bytes)
+{
+	return (bytes + 7) & ~7U;
+}
+
+/* What the transaction writes, for the RMC: 0, or -E2BIG */
+static int pack(struct tx_set *s)
+{
+	struct rmc_tx_commit *c = (struct rmc_tx_commit *)s->more;
+	struct rmc_tx_item *item = (struct rmc_tx_item *)(c + 1);
+	uint32_t i, from, to, count = 0, bytes = 0;
+	uint8_t *data;
+
+	for (i = 0; i < s->writes; i++) {
+		range_of(s->write[i], &from, &to);
+		count += from < to;
+		bytes += padded(to - from);
+		if (count > RMC_TX_MAX_RANGES || bytes > RMC_TX_MAX_BYTES)
+			return -E2BIG;
+	}
+	memset(c, 0, sizeof(*c));
+	c->count = count;
+	data = (uint8_t *)(item + count);
+	for (i = 0; i < s->writes; i++) {
+		struct tx_access *a = s->write[i];
+		uint64_t word = a->incarnation;
+
+		range_of(a, &from, &to);
+		if (from == to)		/* a put of nothing */
+			continue;
+		memcpy(a->image, &word, sizeof(word));
+		*item++ = (struct rmc_tx_item){
+			.offset = a->offset + from, .length = to - from, .nid = (uint16_t)a->nid,
+		};
+		memcpy(data, a->image + from, to - from);
+		data += padded(to - from);
+	}
+	s->control.len = (uint32_t)(data - s->more);
+	return 0;
+}
+
+/* Committed; but a node was lost that has not stored its part: it is no more */
+static int part_lost(struct rmc_tx *t)
+{
+	t->db->stats.lost++;
+	t->db->lost_writes++;
+	return rmc_tx_doubtful(t);
+}
+
+static int ended(struct rmc_tx *t, int status)
+{
+	if (!status) {
+		t->db->stats.read_only += !t->s->writes;
+		return rmc_tx_committed(t);
+	}
+	if (status == RMC_S_TX_PART_LOST)
+		return part_lost(t);
+	over(t, status);
+	return rmc_tx_end(t);
+}
+
+static int hades_commit(struct rmc_tx *t)
+{
+	struct tx_set *s = t->s;
+	int err = rmc_tx_await(t->db, &s->awaited);
+
+	rmc_tx_set_collect(s);
+	/* one record that was read is of one time: nothing is left to be done but to end it */
+	if (!err && !s->writes && s->n <= 1)
+		return ended(t, 0);
+	if (!err)
+		err = pack(s);
+	if (!err && rmc_load_relaxed(&t->db->qp->flags->dead))
+		err = -ESHUTDOWN;
+	if (!err)
+		err = rmc_tx_post(t->db, TX_OP_COMMIT, &s->control);
+	if (err) {
+		rmc_tx_fail(t, err);
+		return rmc_tx_end(t);
+	}
+	t->db->stats.rounds++;
+	err = rmc_tx_await(t->db, &s->awaited);
+	if (err && s->writes)
+		return rmc_tx_doubtful(t);
+	return ended(t, err ? err : s->control.status);
+}
+
+/* The RMC forgets it. Accesses that are under way end before. */
+static void hades_end(struct rmc_tx *t)
+{
+	struct tx_set *s = t->s;
+
+	if (!s->begun)
+		return;
+	s->begun = 0;
+	if (!rmc_tx_await(t->db, &s->awaited))
+		rmc_tx_post(t->db, TX_OP_ABORT, &s->control);
+}
+
+/* Nothing is linked in db->again */
+static void repeat(struct rmc_tx_db *db)
+{
+	(void)db;
+}
+
+#define HADES_ROW							\
+	.bytes = hades_bytes,						\
+	.data_at = HADES_DATA,						\
+	.more_bytes = rmc_tx_hades_more_bytes,				\
+	.usable = rmc_tx_hades_usable,					\
+	.open = rmc_tx_hades_open,					\
+	.close = rmc_tx_hades_close,					\
+	.fetch = hades_fetch,						\
+	.read = hades_read,						\
+	.check = hades_check,						\
+	.commit = hades_commit,						\
+	.end = hades_end,						\
+	.load = rmc_tx_hades_load,					\
+	.issue = issue,							\
+	.completed = completed,						\
+	.repeat = repeat
+
+const struct tx_system rmc_tx_hades = {
+	.name = "hades",
+	HADES_ROW
+};
+
+const struct tx_system rmc_tx_rmc = {
+	.name = "rmc",
+	HADES_ROW
+};
