@@ -192,6 +192,12 @@ static void presence(void)
 	CHECK_EQ(rmc_tx_put(t, rmc_tx_record(1, B), &word, 0), 0);
 	CHECK_EQ(rmc_tx_commit(t), 0);
 	CHECK_EQ(last.count, 0);
+	CHECK_EQ(rmc_tx_begin(db(0), &t), 0);
+	CHECK_EQ(put(t, 1, A, 8), 0);
+	CHECK_EQ(rmc_tx_put(t, rmc_tx_record(1, B), &word, 0), 0);
+	CHECK_EQ(rmc_tx_commit(t), 0);
+	CHECK_EQ(last.count, 1);
+	CHECK_EQ(value_of(3, 1, A), 8);
 	CHECK_EQ(value_of(2, 1, B), 100);
 	CHECK_EQ(value_of(2, 1, 6), -ENOENT);
 	cluster_close(&c);

@@ -3,6 +3,7 @@
  * Nodes, each with its own kernel, and their connection: the shared region of ivshmem in
  * plain memory.
  */
+#include "driver.h"
 #include "node.h"
 
 /* The region that all kernels share */
@@ -163,6 +164,8 @@ static void unboot(struct sim_node *n)
 	u32 i;
 
 	sim_node_stop(n);
+	if (n->rmc)
+		sim_tx_end(n);
 	sim_driver_forget(n);
 	if (n->rmc)
 		rmc_node_destroy(n->rmc);

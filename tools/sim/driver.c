@@ -212,6 +212,8 @@ union args {
 	struct rmc_qp_id qp_id;
 	struct rmc_cq_arm cq_arm;
 	struct rmc_seg_arm seg_arm;
+	struct rmc_tx_reg tx_reg;
+	struct rmc_tx_open tx_open;
 };
 
 static long dispatch(struct sim_file *f, unsigned long request, union args *a)
@@ -241,6 +243,10 @@ static long dispatch(struct sim_file *f, unsigned long request, union args *a)
 		return cq_arm(f, &a->cq_arm);
 	case RMC_IOC_SEG_ARM:
 		return seg_arm(f, &a->seg_arm);
+	case RMC_IOC_TX_REG:
+		return sim_file_tx_reg(f, &a->tx_reg);
+	case RMC_IOC_TX_OPEN:
+		return sim_file_tx_open(f, &a->tx_open);
 	default:
 		return -ENOTTY;
 	}

@@ -3,7 +3,9 @@
 #ifndef RMC_SIM_DRIVER_H
 #define RMC_SIM_DRIVER_H
 
+#include <linux/rmc_tx.h>
 #include "node.h"
+#include "kmod/core/tx_homes.h"
 
 #define SIM_FILE_QPS	256
 
@@ -54,6 +56,7 @@ struct sim_map {
  * @buf: by id
  * @seg: segment or NULL
  * @seg_alarm: owner of its notifications
+ * @tx: range of @seg that has transactions, or NULL
  * @qp: by id
  * @maps: memory
  * @map_offset: offset of the last mapping
@@ -65,6 +68,7 @@ struct sim_file {
 	struct rmc_mem *buf[RMC_MAX_BUFFERS];
 	struct rmc_mem *seg;
 	struct sim_alarm seg_alarm;
+	struct rmc_tx_home *tx;
 	struct sim_qp *qp[SIM_FILE_QPS];
 	struct sim_map *maps;
 	u64 map_offset;
@@ -77,6 +81,10 @@ long sim_file_buf_reg(struct sim_file *f, struct rmc_buf_reg *arg);
 long sim_file_buf_unreg(struct sim_file *f, u32 id);
 long sim_file_qp_create(struct sim_file *f, struct rmc_qp_create *arg);
 long sim_file_qp_destroy(struct sim_file *f, u32 id);
+long sim_file_tx_reg(struct sim_file *f, struct rmc_tx_reg *arg);
+void sim_file_tx_withdraw(struct sim_file *f);
+long sim_file_tx_open(struct sim_file *f, struct rmc_tx_open *arg);
+void sim_tx_end(struct sim_node *n);
 void sim_file_release(struct sim_file *f, bool crashed);
 
 #endif

@@ -123,6 +123,7 @@ long sim_file_seg_unreg(struct sim_file *f)
 {
 	if (!f->seg)
 		return -ENOENT;
+	sim_file_tx_withdraw(f);
 	rmc_hide(&f->seg->exposure);
 	f->node->rmc->ct.seg[f->ctx_id] = NULL;
 	rmc_state_withdraw(f->node->rmc, f->seg);
@@ -312,6 +313,8 @@ static void forget(struct sim_file *f)
 	for (id = 0; id < RMC_MAX_BUFFERS; id++)
 		if (f->buf[id])
 			mem_free(f->buf[id]);
+	if (f->tx)
+		rmc_tx_home_destroy(f->tx);
 	if (f->seg) {
 		sim_lines_withdraw(f->node, f->seg->chunk[0]);
 		mem_free(f->seg);

@@ -172,7 +172,8 @@ RMC_SIZED struct rmc_tx_db *rmc_tx_open(struct rmc_team *team,
 
 /*
  * Waits for its operations, at most for options.limit_ms: what is in doubt then stays so. Open
- * transactions end without effect; none is in a call. No barrier.
+ * transactions end without effect; none is in a call. No barrier: but with hades and rmc, others
+ * can no longer use this member's records.
  */
 void rmc_tx_close(struct rmc_tx_db *db);
 
@@ -197,7 +198,7 @@ int rmc_tx_home(const struct rmc_tx_db *db, struct rmc_tx_addr record);
  * Store a record of this member, outside of transactions, and make it present; bytes beyond
  * len are zero. For the first contents, and for records that a dead member has left torn. 0;
  * -EINVAL; -EREMOTE: it is another member's; -EBUSY: a transaction has it locked, or is
- * writing it.
+ * writing it. hades and rmc do not know that: no transaction may use it.
  */
 int rmc_tx_load(struct rmc_tx_db *db, struct rmc_tx_addr record, const void *data, size_t len);
 
@@ -207,7 +208,8 @@ int rmc_tx_load(struct rmc_tx_db *db, struct rmc_tx_addr record, const void *dat
  * had read is validated before; RMC_TX_SQUASHED: in all attempts; the status of a member that died;
  * RMC_S_TIMEOUT: packets of all attempts of options.limit_ms were lost; -errno. Except for these
  * two the transaction had no effect: 0, and RMC_TX_IN_DOUBT: it has committed, and the queue pair
- * died before all of its writes were posted. If fn returns RMC_TX_SQUASHED, it runs again.
+ * died before all of its writes were posted; with hades and rmc it died during the commit, or a
+ * member was lost with what was written there. If fn returns RMC_TX_SQUASHED, it runs again.
  */
 int rmc_tx_run(struct rmc_tx_db *db, int (*fn)(struct rmc_tx *t, void *arg), void *arg);
 
@@ -222,7 +224,8 @@ void rmc_tx_abort(struct rmc_tx *t);
 /*
  * *data: len bytes of a record from its field on, as the transaction sees them, until it ends or
  * writes them. 0; -ENOENT: the record is absent; -EINVAL: no such record or field; -ENOSPC: more
- * than options.records; -EUCLEAN: a dead member has left it torn. RMC_TX_SQUASHED, or the status
+ * than options.records; -EUCLEAN: a dead member has left it torn. Aligned to 8 bytes if the field
+ * is so in its record. RMC_TX_SQUASHED, or the status
  * of a member: the transaction is over, and all of its calls return that.
  */
 int rmc_tx_get(struct rmc_tx *t, struct rmc_tx_addr from, size_t len, const void **data);
@@ -232,7 +235,7 @@ int rmc_tx_fetch(struct rmc_tx *t, struct rmc_tx_addr record);
 
 /*
  * Change a field; make a record present, with zeros beyond len; or absent. -EEXIST, -ENOENT, and
- * as rmc_tx_get(). Takes effect at commit.
+ * as rmc_tx_get(). Takes effect at commit, which returns -E2BIG if the system cannot write so much.
  */
 int rmc_tx_put(struct rmc_tx *t, struct rmc_tx_addr to, const void *data, size_t len);
 int rmc_tx_insert(struct rmc_tx *t, struct rmc_tx_addr record, const void *data, size_t len);
