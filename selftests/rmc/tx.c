@@ -290,7 +290,8 @@ static int tx_access(struct client *c, unsigned int op, int nid, uint64_t line)
 	int tries;
 
 	/* the transaction before is not over at all nodes, or another one commits here */
-	for (tries = 0; (status == RMC_S_BUSY || status == RMC_S_TX_LOCKED) && tries < 2000; tries++) {
+	for (tries = 0; tries < 2000 && (status == RMC_S_BUSY || status == RMC_S_TX_LOCKED);
+	     tries++) {
 		usleep(1000);
 		status = rmc_execute(c->e.qp, op, nid, AT(line), c->e.buf,
 				     rmc_tx_length(c->slot, 64));
