@@ -174,6 +174,13 @@ MODULE_PARM_DESC(max_waits_user, "io_uring commands of a user that may wait (def
 module_param_cb(max_waits_context, &quota_ops, &device.cfg.quota.context[RMC_RES_waits], 0644);
 MODULE_PARM_DESC(max_waits_context, "io_uring commands of all users of a context that may wait (default 65536)");
 
+module_param_cb(max_tx_slots_user, &quota_ops, &device.cfg.quota.user[RMC_RES_tx_slots], 0644);
+MODULE_PARM_DESC(max_tx_slots_user, "slots for transactions of one node that a user may have (default 56)");
+
+module_param_cb(max_tx_slots_context, &quota_ops, &device.cfg.quota.context[RMC_RES_tx_slots],
+		0644);
+MODULE_PARM_DESC(max_tx_slots_context, "slots for transactions of one node that all users of a context may have (default 512)");
+
 static int parse(struct rmc_config *cfg)
 {
 	cfg->fabric.region = region;

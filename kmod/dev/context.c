@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 #include "../base/compat.h"
 #include "context.h"
+#include "engine.h"
 #include "exposed.h"
 #include "quota.h"
 #include "share.h"
@@ -42,6 +43,7 @@ static DEVICE_ATTR_RO(open_count);
 USAGE_ATTR(qps, RMC_RES_qps);
 USAGE_ATTR(buffers, RMC_RES_buffers);
 USAGE_ATTR(queue_kib, RMC_RES_queue_mib);
+USAGE_ATTR(tx_slots, RMC_RES_tx_slots);
 
 static ssize_t waits_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -61,6 +63,7 @@ static struct attribute *context_attrs[] = {
 	&dev_attr_qps.attr,
 	&dev_attr_buffers.attr,
 	&dev_attr_queue_kib.attr,
+	&dev_attr_tx_slots.attr,
 	&dev_attr_waits.attr,
 	&dev_attr_worker_ns.attr,
 	NULL
@@ -111,6 +114,7 @@ int rmc_contexts_init(struct rmc_device *rmc, const struct file_operations *fops
 	mutex_init(&rmc->ctx_lock);
 	mutex_init(&rmc->quota_lock);
 	xa_init(&rmc->users);
+	rmc_engines_init(rmc);
 	err = rmc_exposed_create(rmc);
 	if (err)
 		return err;
@@ -148,6 +152,7 @@ void rmc_contexts_exit(struct rmc_device *rmc)
 {
 	u32 i;
 
+	rmc_engines_exit(rmc);
 	for (i = 0; i < RMC_MAX_CONTEXTS; i++)
 		if (rmc->ctx[i])
 			device_unregister(&rmc->ctx[i]->dev);

@@ -8,6 +8,7 @@
 #include <linux/uaccess.h>
 #include "context.h"
 #include "domain.h"
+#include "engine.h"
 #include "ioctl.h"
 #include "query.h"
 #include "range.h"
@@ -56,6 +57,7 @@ union args {
 	struct rmc_room_arm room_arm;
 	struct rmc_dom_stats dom_stats;
 	struct rmc_tx_reg tx_reg;
+	struct rmc_tx_open tx_open;
 };
 
 /**
@@ -582,6 +584,25 @@ static void undo_tx_reg(const struct request *r, union args *a)
 	mutex_unlock(&r->file->lock);
 }
 
+static int do_tx_open(const struct request *r, union args *a)
+{
+	int err;
+
+	if (a->tx_open.flags)
+		return -EOPNOTSUPP;
+	mutex_lock(&r->file->lock);
+	err = rmc_engine_open(r->file, &a->tx_open);
+	mutex_unlock(&r->file->lock);
+	return err;
+}
+
+static void undo_tx_open(const struct request *r, union args *a)
+{
+	mutex_lock(&r->file->lock);
+	rmc_engine_undo(r->file, a->tx_open.qp_id);
+	mutex_unlock(&r->file->lock);
+}
+
 static int do_ctx_create(const struct request *r, union args *a)
 {
 	if (!capable(CAP_SYS_ADMIN))
@@ -641,6 +662,7 @@ static const struct entry context_entries[] = {
 	ENTRY(RMC_IOC_ROOM_ARM, room_arm, eventfd, false, true, do_room_arm, NULL),
 	ENTRY(RMC_IOC_DOM_STATS, dom_stats, served_ns, true, false, do_dom_stats, NULL),
 	ENTRY(RMC_IOC_TX_REG, tx_reg, locks_offset, true, true, do_tx_reg, undo_tx_reg),
+	ENTRY(RMC_IOC_TX_OPEN, tx_open, slot_mask, true, true, do_tx_open, undo_tx_open),
 };
 
 static const struct entry control_entries[] = {

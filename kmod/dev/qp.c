@@ -7,6 +7,7 @@
 #include "../core/order.h"
 #include "context.h"
 #include "domain.h"
+#include "engine.h"
 #include "qp.h"
 #include "quota.h"
 #include "share.h"
@@ -306,6 +307,7 @@ int rmc_queues_destroy(struct rmc_file *f, u32 id)
 	WRITE_ONCE(q->qp.flags->dead, 1);
 	rmc_dom_detach(f, q);
 	stop_polling(q);
+	rmc_engine_close(f, q);
 	rmc_waiter_release(&q->waiter);
 	put_shares(f, q);
 	rmc_uncharge(f, RMC_RES_queue_mib, q->kib);

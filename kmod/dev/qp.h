@@ -11,6 +11,7 @@
 #include "../core/cq.h"
 #include "waiter.h"
 
+struct rmc_engine;
 struct rmc_file;
 struct rmc_share;
 struct rmc_umem;
@@ -37,6 +38,8 @@ struct rmc_pages {
  * @waiter: sleepers for completions
  * @share: its tenant on @worker
  * @inner_share: with a frontend, the tenant of the inner queue pair on its backend
+ * @engine: with slots for transactions: their engine; else NULL
+ * @tx_slots: how many
  * @attached: it sends and receives messages of the file's domain
  * @core: with @aq, its number among those that receive
  * @aq: memory of its arrival queue; NULL: it does not receive
@@ -57,6 +60,8 @@ struct rmc_queues {
 	struct rmc_waiter waiter;
 	struct rmc_share *share;
 	struct rmc_share *inner_share;
+	struct rmc_engine *engine;
+	u32 tx_slots;
 	bool attached;
 	u32 core;
 	struct rmc_umem *aq;

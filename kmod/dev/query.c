@@ -17,7 +17,7 @@ static const struct rmc_node *node_of(const struct rmc_file *f)
 static u32 features(void)
 {
 	return RMC_FEATURE_WATCH | RMC_FEATURE_YIELD | RMC_FEATURE_RANGES |
-	       RMC_FEATURE_LOCAL_BYTES | RMC_FEATURE_ORDERED |
+	       RMC_FEATURE_LOCAL_BYTES | RMC_FEATURE_ORDERED | RMC_FEATURE_TX |
 	       (IS_ENABLED(CONFIG_IO_URING) ? RMC_FEATURE_URING_WAIT | RMC_FEATURE_URING_MSG : 0);
 }
 
@@ -33,6 +33,8 @@ static void fill_quotas(const struct rmc_quota *quota, struct rmc_query *q)
 	q->queue_mib_context = READ_ONCE(quota->context[RMC_RES_queue_mib]);
 	q->max_waits_user = READ_ONCE(quota->user[RMC_RES_waits]);
 	q->max_waits_context = READ_ONCE(quota->context[RMC_RES_waits]);
+	q->max_tx_slots_user = READ_ONCE(quota->user[RMC_RES_tx_slots]);
+	q->max_tx_slots_context = READ_ONCE(quota->context[RMC_RES_tx_slots]);
 }
 
 /**

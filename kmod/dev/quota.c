@@ -18,7 +18,7 @@ struct rmc_usage *rmc_usage_create(const struct rmc_device *rmc)
 {
 	struct rmc_usage *u;
 
-	return kvzalloc(struct_size(u, qps, rmc->port->locals), GFP_KERNEL_ACCOUNT);
+	return kvzalloc(struct_size(u, node, rmc->port->locals), GFP_KERNEL_ACCOUNT);
 }
 
 /**
@@ -93,22 +93,41 @@ void rmc_user_put(struct rmc_device *rmc, struct rmc_user *user)
 	kfree(user);
 }
 
-/* Amount that counts against the quota: queue pairs per node, all others in total. */
-static u64 counted(const struct rmc_file *f, const struct rmc_usage *u, enum rmc_resource what)
+/* Where a resource is counted that counts per node; NULL: it counts in total. */
+static u32 *at_node(const struct rmc_file *f, struct rmc_usage *u, enum rmc_resource what)
 {
-	return what == RMC_RES_qps ? u->qps[f->node->nid - f->rmc->port->first] : u->used[what];
+	u32 i = f->node ? f->node->nid - f->rmc->port->first : 0;
+
+	switch (what) {
+	case RMC_RES_qps:
+		return &u->node[i].qps;
+	case RMC_RES_tx_slots:
+		return &u->node[i].tx_slots;
+	default:
+		return NULL;
+	}
+}
+
+/* Amount that counts against the quota */
+static u64 counted(const struct rmc_file *f, struct rmc_usage *u, enum rmc_resource what)
+{
+	const u32 *here = at_node(f, u, what);
+
+	return here ? *here : u->used[what];
 }
 
 static void add(const struct rmc_file *f, struct rmc_usage *u, enum rmc_resource what, s64 amount)
 {
+	u32 *here = at_node(f, u, what);
+
 	WRITE_ONCE(u->used[what], u->used[what] + amount);
-	if (what == RMC_RES_qps)
-		u->qps[f->node->nid - f->rmc->port->first] += amount;
+	if (here)
+		*here += amount;
 }
 
 /**
  * rmc_charge() - charge a resource to the user and the context of a file
- * @f: file; attached, for queue pairs
+ * @f: file; attached, for what counts per node
  * @what: resource
  * @amount: amount; KiB for RMC_RES_queue_mib
  *

@@ -29,12 +29,15 @@ struct rmc_file;
  *	rmc_device.quota_lock
  * @used: by enum rmc_resource
  * @waits: io_uring commands that wait; atomic, since they end where sleeping is not allowed
- * @qps: queue pairs by local node
+ * @node: those that count per node, by local node
  */
 struct rmc_usage {
 	u64 used[RMC_RESOURCES];
 	atomic_t waits;
-	u32 qps[];
+	struct {
+		u32 qps;
+		u32 tx_slots;
+	} node[];
 };
 
 /**

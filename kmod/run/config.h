@@ -31,13 +31,16 @@
  *   queue_mib		MiB of queue pairs' kernel memory, of all nodes: 256 of the
  *			longest queues take 21 MiB, in the split organisation 42 MiB.
  *   waits		io_uring commands that wait: the maximum of 16 files, some 6 MiB.
+ *   tx_slots	slots for transactions of one node: 25 cores with two transactions each
+ *			(HADES table III), and some of the 64 of a unit are left for others.
  */
 #define RMC_QUOTAS(X)				\
 	X(qps,		256,	512)		\
 	X(files,	1024,	4096)		\
 	X(buffers,	4096,	16384)		\
 	X(queue_mib,	64,	128)		\
-	X(waits,	16384,	65536)
+	X(waits,	16384,	65536)	\
+	X(tx_slots,	56,	512)
 
 enum rmc_resource {
 #define RMC_QUOTA_ENUM(name, user, context) RMC_RES_##name,

@@ -9,6 +9,7 @@
 #include <linux/device.h>
 #include <linux/miscdevice.h>
 #include <linux/mutex.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include "config.h"
 #include "worker.h"
@@ -48,6 +49,10 @@ enum rmc_device_state {
  * @quota_lock: guards @users and the accounts of users and contexts
  * @users: struct rmc_user of users with open contexts, by uid
  *
+ * @tx_lock: guards @engines, and who uses them
+ * @engines: struct rmc_engine, kmod/dev/engine.c
+ * @tx_reap: frees those that nobody uses
+ *
  * @exposed: lines that segments expose, kmod/dev/exposed.c; NULL: one worker serves all
  *
  * @fault_lock: serializes changes of faults and of the link model
@@ -77,6 +82,10 @@ struct rmc_device {
 
 	struct mutex quota_lock;	/* see above */
 	struct xarray users;
+
+	struct mutex tx_lock;	/* see above */
+	struct list_head engines;
+	struct delayed_work tx_reap;
 
 	struct rmc_exposed *exposed;
 

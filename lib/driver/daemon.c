@@ -178,6 +178,8 @@ static int call(struct rmc_ctx *ctx, unsigned long number, void *arg)
 	case RMC_IOC_DOM_DESTROY:
 		rmc_daemon_forget_dom(d);
 		return rmc_daemon_plain(d, number, arg);
+	case RMC_IOC_TX_REG:
+		return rmc_daemon_tx_reg(d, (struct rmc_tx_reg *)arg);
 	case RMC_IOC_WATCH:
 		return watch(d, (struct rmc_watch *)arg);
 	case RMC_IOC_SEG_REG:
@@ -226,6 +228,7 @@ static void *daemon_map(struct rmc_ctx *ctx, size_t len, int prot, uint64_t offs
 
 	p = offset & RMC_DAEMON_MAP_QP ? rmc_daemon_map_qp(d, len, prot, offset) :
 	    offset & RMC_DAEMON_MAP_DOM ? rmc_daemon_map_dom(d, len, prot, offset) :
+	    offset & RMC_DAEMON_MAP_TX ? rmc_daemon_map_tx(d, len, prot) :
 					  rmc_daemon_map_memory(d, len, offset);
 	end_uncancelled(state);
 	return p;
@@ -320,6 +323,7 @@ static void daemon_close(struct rmc_ctx *ctx)
 	rmc_daemon_forget_memory(d, !rmc_ctx_inherited(ctx));
 	rmc_daemon_forget_qps(d);
 	rmc_daemon_forget_dom(d);
+	rmc_daemon_forget_tx(d);
 	close(ctx->fd);
 	close(d->socket.fd);
 	free(d);

@@ -41,6 +41,18 @@ struct rmc_daemon_dom {
 };
 
 /**
+ * struct rmc_daemon_tx - range of transactions
+ * @share: memory of the owner's filters; without regions: none
+ * @fd: of the Locking Buffers, until they are mapped; then -1
+ * @used: there was a range, which may have gone with its memory
+ */
+struct rmc_daemon_tx {
+	struct rmc_share share;
+	int fd;
+	int used;
+};
+
+/**
  * struct rmc_daemon_memory - a registration
  * @next: in the list
  * @request: RMC_IOC_SEG_REG, _SEG_ADD or _BUF_REG
@@ -69,6 +81,7 @@ typedef struct rmc_daemon_qp *rmc_daemon_chunk[RMC_DAEMON_CHUNK];
  *	one finds it without the lock: other threads create and destroy theirs meanwhile
  * @qps: queue pairs by id
  * @memory: registrations
+ * @tx: its range of transactions, likewise
  * @dom: its domain, which only the thread accesses that has the caller's lock
  */
 struct rmc_daemon {
@@ -78,11 +91,13 @@ struct rmc_daemon {
 	rmc_daemon_chunk *qps[RMC_DAEMON_CHUNKS];
 	struct rmc_daemon_memory *memory;
 	struct rmc_daemon_dom dom;
+	struct rmc_daemon_tx tx;
 };
 
-/* Offsets for map(): of a queue pair or domain if this bit is set, else the address of the memory */
+/* Offsets for map(): of a queue pair, domain or range if this bit is set, else the address of the memory */
 #define RMC_DAEMON_MAP_QP	(1ULL << 63)
 #define RMC_DAEMON_MAP_DOM	(1ULL << 62)
+#define RMC_DAEMON_MAP_TX	(1ULL << 61)
 
 /* Part of a queue pair: with its id, its offset for map() */
 enum rmc_daemon_part {
@@ -123,6 +138,10 @@ int rmc_daemon_attach(struct rmc_daemon *d, struct rmc_dom_attach *arg);
 void *rmc_daemon_map_dom(struct rmc_daemon *d, size_t len, int prot, uint64_t offset);
 void rmc_daemon_forget_aq(struct rmc_daemon *d, unsigned int id);
 void rmc_daemon_forget_dom(struct rmc_daemon *d);
+
+int rmc_daemon_tx_reg(struct rmc_daemon *d, struct rmc_tx_reg *arg);
+void *rmc_daemon_map_tx(struct rmc_daemon *d, size_t len, int prot);
+void rmc_daemon_forget_tx(struct rmc_daemon *d);
 
 int rmc_daemon_register(struct rmc_ctx *ctx, unsigned long number, void *arg);
 int rmc_daemon_unregister(struct rmc_daemon *d, unsigned long number, void *arg);

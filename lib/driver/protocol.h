@@ -32,15 +32,18 @@
  *					max_answer that of the answer slots, as the first
  *	answer to RMC_IOC_DOM_ATTACH	memory of the arrival queue, sealed in both ways; none with
  *					RMC_DOM_SEND_ONLY
+ *	answer to RMC_IOC_TX_REG	memory of the Locking Buffers, sealed in both ways; none when
+ *					the range is withdrawn
  *	answer to RMC_IOC_WATCH		the same, a stream of struct rmc_node_event
  *	RMC_IOC_SEG_REG, _SEG_ADD,	the files that struct rmcd_piece names
- *	RMC_IOC_BUF_REG
+ *	RMC_IOC_BUF_REG, RMC_IOC_TX_REG
  */
 #ifndef RMC_DRIVER_PROTOCOL_H
 #define RMC_DRIVER_PROTOCOL_H
 
 #include <linux/rmc.h>
 #include <linux/rmc_domain.h>
+#include <linux/rmc_tx.h>
 
 #define RMCD_VERSION		1
 #define RMCD_MESSAGE_BYTES	1024	/* longest message */
@@ -106,8 +109,9 @@ struct rmcd_piece {
 #define RMCD_PIECES		8	/* most of one registration */
 
 /**
- * struct rmcd_memory - follows the struct of RMC_IOC_SEG_REG, _SEG_ADD and _BUF_REG
- * @count: number of pieces; together they are as long as the memory
+ * struct rmcd_memory - follows the struct of RMC_IOC_SEG_REG, _SEG_ADD, _BUF_REG and _TX_REG
+ * @count: number of pieces; together they are as long as the memory. RMC_IOC_TX_REG: 0 where there
+ *	are no filters
  * @reserved: must be 0
  * @piece: pieces, in the order of their addresses
  *

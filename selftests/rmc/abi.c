@@ -513,4 +513,25 @@ TEST(unregistering_nothing_is_enoent)
 	CHECK_ERRNO(buf_unreg(rmc_fd(e.ctx), ~0U), ENOENT);
 }
 
+TEST(failed_tx_calls_leave_nothing)
+{
+	struct rmc_tx_reg *reg = memory(PAGE);
+	struct rmc_tx_open *open = (struct rmc_tx_open *)(reg + 1), ok;
+	struct rmc_qp_create qp;
+	int fd;
+
+	prepare();
+	fd = rmc_fd(e.ctx);
+	REQUIRE(!qp_create(fd, 2, &qp));
+	*reg = (struct rmc_tx_reg){ .size = sizeof(*reg), .length = PAGE };
+	*open = (struct rmc_tx_open){ .size = sizeof(*open), .qp_id = qp.qp_id, .slots = 64 };
+	ok = *open;
+	REQUIRE(!mprotect(reg, PAGE, PROT_READ));
+	CHECK_ERRNO(ioctl(fd, RMC_IOC_TX_REG, reg), EFAULT);
+	CHECK_ERRNO(ioctl(fd, RMC_IOC_TX_OPEN, open), EFAULT);
+	CHECK(!ioctl(fd, RMC_IOC_TX_OPEN, &ok));
+	REQUIRE(!mprotect(reg, PAGE, PROT_READ | PROT_WRITE));
+	CHECK(!ioctl(fd, RMC_IOC_TX_REG, reg));
+}
+
 KTAP_MAIN(suite_missing)

@@ -94,6 +94,7 @@ static const struct call {
 	{ "AQ_ARM", RMC_IOC_AQ_ARM, FILE_, sizeof(struct rmc_aq_arm), ENOENT,
 	  { offsetof(struct rmc_aq_arm, reserved), -1 }, 0 },
 	{ "TX_REG", RMC_IOC_TX_REG, FILE_, sizeof(struct rmc_tx_reg), 0, { -1, -1 }, 1 },
+	{ "TX_OPEN", RMC_IOC_TX_OPEN, FILE_, sizeof(struct rmc_tx_open), ENOENT, { -1, -1 }, 1 },
 	{ "DOM_STATS", RMC_IOC_DOM_STATS, FILE_, sizeof(struct rmc_dom_stats), ENOENT, { -1, -1 }, 1 },
 };
 
@@ -180,6 +181,10 @@ static void good_arg(const struct call *c, union arg *a)
 		break;
 	case RMC_IOC_TX_REG:
 		a->tx_reg.length = 64;
+		break;
+	case RMC_IOC_TX_OPEN:
+		a->tx_open.qp_id = 4711;
+		a->tx_open.slots = 1;
 		break;
 	case RMC_IOC_AQ_ARM:
 		a->aq_arm.qp_id = 4711;

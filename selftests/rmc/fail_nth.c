@@ -367,6 +367,59 @@ TEST_WITHIN(domain_of_messages, 120)
 	SWEEP(p = map(other, PAGE, open.send_offset, PROT_READ | PROT_WRITE), munmap(p, PAGE));
 }
 
+static int tx_reg(int fd, void *local, struct rmc_tx_reg *r)
+{
+	*r = (struct rmc_tx_reg){ .size = sizeof(*r), .length = 64 * PAGE,
+				  .local = (uintptr_t)local };
+	return ioctl(fd, RMC_IOC_TX_REG, r);
+}
+
+static int tx_unreg(int fd)
+{
+	struct rmc_tx_reg r = { .size = sizeof(r) };
+
+	return ioctl(fd, RMC_IOC_TX_REG, &r);
+}
+
+static int tx_open(int fd, unsigned int qp_id, struct rmc_tx_open *o)
+{
+	*o = (struct rmc_tx_open){ .size = sizeof(*o), .qp_id = qp_id, .slots = 4 };
+	return ioctl(fd, RMC_IOC_TX_OPEN, o);
+}
+
+/* The engine of a context that nobody uses any more is freed soon, not at once. */
+static int no_engine(int fd, struct rmc_qp_create *qp)
+{
+	usleep(300000);
+	return qp_create(fd, 16, qp);
+}
+
+TEST_WITHIN(transactions, 300)
+{
+	size_t bytes = (sizeof(struct rmc_tx_locks) + PAGE - 1) & ~(PAGE - 1);
+	void *local = memory(sizeof(struct rmc_tx_local)), *p = NULL;
+	struct rmc_qp_create qp;
+	struct rmc_tx_open open;
+	struct rmc_tx_reg reg;
+	long long pinned;
+	int fd = opened();
+
+	REQUIRE(!seg_reg(fd, memory(64 * PAGE), 64 * PAGE, 0));
+	pinned = pinned_kib();
+	prepare();
+	SWEEP(tx_reg(fd, local, &reg), REQUIRE(!tx_unreg(fd)));
+	CHECK_ERRNO(tx_unreg(fd), ENOENT);
+	CHECK_EQ(pinned_kib(), pinned);
+	REQUIRE(!tx_reg(fd, local, &reg));
+	SWEEP(p = map(fd, bytes, reg.locks_offset, PROT_READ), munmap(p, bytes));
+	REQUIRE(!qp_create(fd, 16, &qp));
+	SWEEP(tx_open(fd, qp.qp_id, &open),
+	      REQUIRE(!qp_destroy(fd, qp.qp_id)); REQUIRE(!no_engine(fd, &qp)));
+	/* no failed call keeps slots */
+	REQUIRE(!tx_open(fd, qp.qp_id, &open));
+	CHECK_EQ(open.slot_mask, 15);
+}
+
 static int cq_arm(int fd, unsigned int qp_id, int event)
 {
 	struct rmc_cq_arm a = { .size = sizeof(a), .qp_id = qp_id, .eventfd = event };

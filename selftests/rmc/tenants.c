@@ -49,6 +49,8 @@ static void prepare(void)
 	REQUIRE_EQ(set_param("queue_mib_context", "128"), 0);
 	REQUIRE_EQ(set_param("max_waits_user", "16384"), 0);
 	REQUIRE_EQ(set_param("max_waits_context", "65536"), 0);
+	REQUIRE_EQ(set_param("max_tx_slots_user", "56"), 0);
+	REQUIRE_EQ(set_param("max_tx_slots_context", "512"), 0);
 	query();
 	REQUIRE(!ctx_create(OTHER, 0666, 0, 0) || errno == EEXIST);
 }
@@ -354,6 +356,45 @@ TEST(waits_of_users_and_contexts)
 }
 
 /* 84 KiB each, or twice that with a frontend */
+/* A queue pair with one slot for transactions */
+static int take_tx_slot(int fd, int n)
+{
+	struct rmc_tx_open o = { .size = sizeof(o), .slots = 1 };
+	struct rmc_qp_create qp;
+
+	(void)n;
+	if (qp_create(fd, 2, &qp))
+		return -1;
+	o.qp_id = qp.qp_id;
+	return ioctl(fd, RMC_IOC_TX_OPEN, &o);
+}
+
+/* A user who takes all slots that there are leaves some to another. */
+TEST(slots_for_transactions)
+{
+	struct holder a, b, c;
+
+	prepare();
+	CHECK(q.max_tx_slots_user < 64);
+	a = hold(ALICE, CTX, take_tx_slot);
+	CHECK_HELD(a, q.max_tx_slots_user, EDQUOT);
+	CHECK_EQ(usage(CTX, "tx_slots"), q.max_tx_slots_user);
+	CHECK_EQ(set_param("max_tx_slots_context", "60"), 0);
+	b = hold(BOB, CTX, take_tx_slot);
+	CHECK_HELD(b, 60 - q.max_tx_slots_user, EDQUOT);
+	/* they take kernel memory as well */
+	CHECK_EQ(set_param("max_tx_slots_user", "512"), 0);
+	CHECK_EQ(set_param("queue_mib_user", "1"), 0);
+	c = hold(CAROL, OTHER, take_tx_slot);
+	CHECK(c.took[0] > 8 && c.took[0] < 16);
+	CHECK_EQ(c.took[1], -EDQUOT);
+	let_go(&c);
+	let_go(&b);
+	let_go(&a);
+	CHECK_EQ(usage(CTX, "tx_slots"), 0);
+	CHECK_EQ(usage(CTX, "queue_kib"), 0);
+}
+
 TEST(kernel_memory_of_queues)
 {
 	long long each;

@@ -4,6 +4,7 @@
  * a process leaves behind that ends at any time, memory that is withdrawn meanwhile.
  */
 #include <signal.h>
+#include <sys/mman.h>
 #include "common.h"
 
 #define SEG		(16 * PAGE)
@@ -28,6 +29,17 @@ static int tx_unreg(struct end *e)
 	struct rmc_tx_reg r = reg_of(0, 0);
 
 	return tx_reg(e, &r);
+}
+
+/* Memory that rmcd can have as well, with an inaccessible page behind it */
+static void *shared(size_t len)
+{
+	uint8_t *p = mmap(NULL, len + PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+			  0);
+
+	REQUIRE(p != MAP_FAILED);
+	REQUIRE(!mprotect(p + len, PAGE, PROT_NONE));
+	return p;
 }
 
 static void prepare(void)
@@ -70,7 +82,7 @@ TEST(fields_of_a_range)
 		{ ~63ULL, 128 }, { 64, ~63ULL }, { SEG - 64, 128 },
 	};
 	struct rmc_tx_reg r = reg_of(0, 64);
-	uint8_t *local = memory(LOCAL_BYTES + PAGE);
+	uint8_t *local = shared(LOCAL_BYTES + PAGE);
 	struct end none;
 	unsigned int i;
 
@@ -216,6 +228,426 @@ TEST(locks_are_read_only)
 	REQUIRE(!tx_unreg(&owner));
 	CHECK_EQ(locks->mask, 0);
 	CHECK_ERRNO((long)map_locks(&owner, &r, PROT_READ), EINVAL);
+}
+
+/* ---- transactions ---- */
+
+#define NODES		2		/* with a segment each: of @homes */
+#define AT(line)	((line) * 64UL)
+
+static struct end homes[NODES];
+
+/* A process's end for transactions, with one slot */
+struct client {
+	struct end e;
+	unsigned int slot;
+	struct rmc_tx_open open;
+};
+
+static int tx_open(struct end *e, unsigned int slots, struct rmc_tx_open *o)
+{
+	*o = (struct rmc_tx_open){ .size = sizeof(*o), .qp_id = e->qp->id, .slots = slots };
+	return ioctl(rmc_fd(e->ctx), RMC_IOC_TX_OPEN, o);
+}
+
+static void client_open(struct client *c, int nid)
+{
+	end_open(&c->e, CTX, nid, 0, 4 * PAGE, 16);
+	REQUIRE(!tx_open(&c->e, 1, &c->open));
+	REQUIRE_EQ(__builtin_popcountll(c->open.slot_mask), 1);
+	c->slot = (unsigned int)__builtin_ctzll(c->open.slot_mask);
+}
+
+static void homes_open(void)
+{
+	struct rmc_tx_reg r = reg_of(0, SEG);
+	int nid;
+
+	for (nid = 0; nid < NODES; nid++) {
+		end_open(&homes[nid], CTX, nid, SEG, 0, 0);
+		REQUIRE(!tx_reg(&homes[nid], &r));
+	}
+}
+
+static uint64_t home_word(int nid, uint64_t line)
+{
+	return __atomic_load_n((uint64_t *)(homes[nid].seg + AT(line)), __ATOMIC_ACQUIRE);
+}
+
+/* A node that is not the client's own stores its part soon after the commit is complete. */
+static void expect_word(int nid, uint64_t line, uint64_t want)
+{
+	unsigned long long end = ktap_ms() + 5000 * ktap_slow();
+
+	while (home_word(nid, line) != want && ktap_ms() < end)
+		usleep(100);
+	CHECK_EQ(home_word(nid, line), want);
+}
+
+static int tx_access(struct client *c, unsigned int op, int nid, uint64_t line)
+{
+	int status = rmc_execute(c->e.qp, op, nid, AT(line), c->e.buf, rmc_tx_length(c->slot, 64));
+	int tries;
+
+	/* the transaction before is not over at all nodes, or another one commits here */
+	for (tries = 0; tries < 2000 && (status == RMC_S_BUSY || status == RMC_S_TX_LOCKED);
+	     tries++) {
+		usleep(1000);
+		status = rmc_execute(c->e.qp, op, nid, AT(line), c->e.buf,
+				     rmc_tx_length(c->slot, 64));
+	}
+	return status;
+}
+
+/* A word at the start of a line of each node in @nodes; 0: nothing is written. Its bytes */
+static size_t record_of(struct client *c, unsigned int nodes, uint64_t line, uint64_t value)
+{
+	struct rmc_tx_commit *commit = (struct rmc_tx_commit *)(c->e.buf + PAGE);
+	struct rmc_tx_item *item = (struct rmc_tx_item *)(commit + 1);
+	uint64_t *data;
+	int nid;
+
+	*commit = (struct rmc_tx_commit){ .count = (uint32_t)__builtin_popcount(nodes) };
+	data = (uint64_t *)(item + commit->count);
+	for (nid = 0; nodes >> nid; nid++) {
+		if (!(nodes >> nid & 1))
+			continue;
+		*item++ = (struct rmc_tx_item){ .offset = AT(line), .length = 8,
+						.nid = (uint16_t)nid };
+		*data++ = value;
+	}
+	return (size_t)((uint8_t *)data - (uint8_t *)commit);
+}
+
+static int tx_commit(struct client *c, unsigned int nodes, uint64_t line, uint64_t value)
+{
+	size_t bytes = record_of(c, nodes, line, value);
+
+	return rmc_execute(c->e.qp, RMC_OP_TX_COMMIT, (int)c->slot, 0, c->e.buf + PAGE, bytes);
+}
+
+static int tx_abort(struct client *c)
+{
+	return rmc_execute(c->e.qp, RMC_OP_TX_ABORT, (int)c->slot, 0, NULL, 0);
+}
+
+/* Write all of @nodes, whatever is left of others' transactions: it takes no longer than they do */
+static void tx_write(struct client *c, unsigned int nodes, uint64_t line, uint64_t value)
+{
+	unsigned long long end = ktap_ms() + 10000 * ktap_slow();
+	int status;
+
+	do {
+		int nid;
+
+		for (nid = 0, status = 0; !status && nodes >> nid; nid++)
+			status = tx_access(c, RMC_OP_TX_OWN, nid, line);
+		if (status)
+			tx_abort(c);
+		else
+			status = tx_commit(c, nodes, line, value);
+	} while (status && ktap_ms() < end);
+	CHECK_EQ(status, RMC_S_OK);
+}
+
+TEST(capability)
+{
+	const struct rmc_query *q;
+	struct end e;
+
+	end_open(&e, CTX, 0, 0, 0, 0);
+	q = rmc_query(e.ctx);
+	CHECK(q->features & RMC_FEATURE_TX);
+	CHECK(q->op_mask >> RMC_OP_TX_READ & 1 && q->op_mask >> RMC_OP_TX_OWN & 1);
+	CHECK(q->op_mask >> RMC_OP_TX_COMMIT & 1 && q->op_mask >> RMC_OP_TX_ABORT & 1);
+	CHECK(q->max_tx_slots_user && q->max_tx_slots_context >= q->max_tx_slots_user);
+}
+
+TEST(reads_and_writes_on_two_nodes)
+{
+	struct client c;
+
+	homes_open();
+	client_open(&c, 2);
+	CHECK_EQ(c.open.unit / rmc_query(c.e.ctx)->units, 2);
+	homes[0].seg[AT(3) + 8] = 77;
+	CHECK_EQ(tx_access(&c, RMC_OP_TX_READ, 0, 3), RMC_S_OK);
+	CHECK_EQ(c.e.buf[8], 77);
+	CHECK_EQ(tx_access(&c, RMC_OP_TX_OWN, 1, 3), RMC_S_OK);
+	CHECK_EQ(tx_commit(&c, 3, 3, 4711), RMC_S_OK);
+	/* the other node stores its part soon, and shows it to nobody before */
+	CHECK_EQ(tx_access(&c, RMC_OP_TX_READ, 1, 3), RMC_S_OK);
+	CHECK_EQ(*(uint64_t *)c.e.buf, 4711);
+	CHECK_EQ(tx_access(&c, RMC_OP_TX_READ, 0, 3), RMC_S_OK);
+	CHECK_EQ(*(uint64_t *)c.e.buf, 4711);
+	CHECK_EQ(c.e.buf[8], 77);
+	CHECK_EQ(tx_commit(&c, 0, 0, 0), RMC_S_OK);
+	expect_word(0, 3, 4711);
+	expect_word(1, 3, 4711);
+}
+
+TEST(abort_has_no_effect)
+{
+	struct client c;
+
+	homes_open();
+	client_open(&c, 1);
+	CHECK_EQ(tx_access(&c, RMC_OP_TX_OWN, 0, 1), RMC_S_OK);
+	CHECK_EQ(tx_abort(&c), RMC_S_OK);
+	CHECK_EQ(home_word(0, 1), 0);
+	tx_write(&c, 1, 1, 5);
+	expect_word(0, 1, 5);
+}
+
+TEST(conflict_squashes_the_slower_one)
+{
+	struct client a, b;
+
+	homes_open();
+	client_open(&a, 1);
+	client_open(&b, 2);
+	CHECK_EQ(tx_access(&a, RMC_OP_TX_READ, 0, 9), RMC_S_OK);
+	CHECK_EQ(tx_access(&b, RMC_OP_TX_OWN, 0, 9), RMC_S_OK);
+	CHECK_EQ(tx_commit(&b, 1, 9, 1), RMC_S_OK);
+	CHECK_EQ(tx_commit(&a, 2, 9, 2), RMC_S_TX_SQUASHED);
+	CHECK_EQ(home_word(1, 9), 0);
+	/* neither of those that share nothing */
+	CHECK_EQ(tx_access(&a, RMC_OP_TX_READ, 0, 10), RMC_S_OK);
+	tx_write(&b, 1, 500, 3);
+	CHECK_EQ(tx_commit(&a, 2, 9, 4), RMC_S_OK);
+}
+
+TEST(fields_of_slots)
+{
+	struct rmc_tx_open o;
+	struct end e, other;
+	struct rmc_qp *qp;
+
+	end_open(&e, CTX, 1, 0, PAGE, 16);
+	end_open(&other, CTX, 1, 0, PAGE, 16);
+	CHECK_EQ(rmc_execute(e.qp, RMC_OP_TX_READ, 0, 0, e.buf, rmc_tx_length(0, 64)),
+		 RMC_S_BAD_OP);
+	CHECK_ERRNO(tx_open(&e, 0, &o), EINVAL);
+	CHECK_ERRNO(tx_open(&e, RMC_TX_MAX_SLOTS + 1, &o), EINVAL);
+	o = (struct rmc_tx_open){ .size = sizeof(o), .qp_id = e.qp->id, .slots = 1,
+				  .bytes = RMC_TX_MAX_BYTES + 1 };
+	CHECK_ERRNO(ioctl(rmc_fd(e.ctx), RMC_IOC_TX_OPEN, &o), EINVAL);
+	o.bytes = RMC_TX_MAX_BYTES;
+	o.qp_id = 4711;
+	CHECK_ERRNO(ioctl(rmc_fd(e.ctx), RMC_IOC_TX_OPEN, &o), ENOENT);
+	CHECK(!tx_open(&e, 3, &o));
+	CHECK_EQ(__builtin_popcountll(o.slot_mask), 3);
+	CHECK_ERRNO(tx_open(&e, 1, &o), EEXIST);
+	/* slots of others */
+	CHECK_EQ(rmc_execute(other.qp, RMC_OP_TX_ABORT, 0, 0, NULL, 0), RMC_S_BAD_OP);
+	CHECK(!tx_open(&other, 1, &o));
+	CHECK_EQ(rmc_execute(e.qp, RMC_OP_TX_ABORT, 63, 0, NULL, 0), RMC_S_BAD_SLOT);
+	CHECK_EQ(rmc_execute(e.qp, RMC_OP_TX_ABORT, 64, 0, NULL, 0), RMC_S_BAD_SLOT);
+	CHECK_EQ(rmc_execute(e.qp, RMC_OP_TX_READ, 0, 0, e.buf, rmc_tx_length(63, 64)),
+		 RMC_S_BAD_SLOT);
+	qp = rmc_qp_create_with(e.ctx, 16, RMC_QP_ORDERED);
+	REQUIRE(qp);
+	o = (struct rmc_tx_open){ .size = sizeof(o), .qp_id = qp->id, .slots = 1 };
+	CHECK_ERRNO(ioctl(rmc_fd(e.ctx), RMC_IOC_TX_OPEN, &o), EOPNOTSUPP);
+}
+
+/* As many slots as a unit has; those of a queue pair that is gone come back. */
+TEST(slots_run_out_and_come_back)
+{
+	struct rmc_tx_open o;
+	struct end e[16];
+	unsigned int i, n, units;
+
+	end_open(&e[0], CTX, 0, 0, 0, 16);
+	units = rmc_query(e[0].ctx)->units;
+	REQUIRE(2 * units < 16);
+	REQUIRE(!tx_open(&e[0], RMC_TX_MAX_SLOTS, &o));
+	for (n = 1; n < 2 * units; n++) {
+		end_open(&e[n], CTX, 0, 0, 0, 16);
+		if (tx_open(&e[n], RMC_TX_MAX_SLOTS, &o))
+			CHECK_EQ(errno, ENOSPC);
+	}
+	for (i = 0; i < n; i++)
+		end_close(&e[i]);
+	for (i = 0; i < units; i++) {
+		end_open(&e[i], CTX, 0, 0, 0, 16);
+		CHECK(!tx_open(&e[i], RMC_TX_MAX_SLOTS, &o));
+		CHECK_EQ(o.slot_mask, ~0ULL);
+	}
+}
+
+/* ---- processes that end ---- */
+
+static void wait_for(const unsigned int *word, unsigned int value)
+{
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value)
+		usleep(100);
+}
+
+static void kill_it(pid_t pid)
+{
+	REQUIRE(!kill(pid, SIGKILL));
+	REQUIRE(waitpid(pid, NULL, 0) == pid);
+}
+
+/* What a process has accessed that is killed does not stand in others' way. */
+TEST(killed_before_it_commits)
+{
+	unsigned int *step = shared(PAGE);
+	struct client c, child;
+	pid_t pid;
+
+	homes_open();
+	client_open(&c, 2);
+	pid = helper();
+	if (!pid) {
+		client_open(&child, 1);
+		REQUIRE_EQ(tx_access(&child, RMC_OP_TX_OWN, 0, 7), RMC_S_OK);
+		REQUIRE_EQ(tx_access(&child, RMC_OP_TX_OWN, 1, 7), RMC_S_OK);
+		__atomic_store_n(step, 1, __ATOMIC_RELEASE);
+		for (;;)
+			pause();
+	}
+	wait_for(step, 1);
+	kill_it(pid);
+	tx_write(&c, 3, 7, 8);
+	CHECK_EQ(tx_access(&c, RMC_OP_TX_READ, 1, 7), RMC_S_OK);
+	CHECK_EQ(*(uint64_t *)c.e.buf, 8);
+}
+
+/* Both nodes have all of a commit or nothing, whenever its process is killed. */
+TEST(killed_while_it_commits)
+{
+	unsigned int *done = shared(PAGE), round, seed = 1;
+	struct client c, child;
+	uint64_t last = 0;
+	pid_t pid;
+
+	homes_open();
+	client_open(&c, 2);
+	for (round = 1; round <= 12; round++) {
+		*done = 0;
+		pid = helper();
+		if (!pid) {
+			uint64_t value = (uint64_t)round << 32;
+
+			client_open(&child, 1);
+			for (;; __atomic_fetch_add(done, 1, __ATOMIC_RELEASE))
+				tx_write(&child, 3, 7, ++value);
+		}
+		wait_for(done, 1);
+		usleep(rnd(&seed) % 3000);
+		kill_it(pid);
+		/* who reads both sees one commit: nothing is locked for ever */
+		do {
+			if (!CHECK_EQ(tx_access(&c, RMC_OP_TX_READ, 0, 7), RMC_S_OK))
+				break;
+			last = *(uint64_t *)c.e.buf;
+			if (!CHECK_EQ(tx_access(&c, RMC_OP_TX_READ, 1, 7), RMC_S_OK))
+				break;
+		} while (tx_commit(&c, 0, 0, 0));
+		CHECK_EQ(*(uint64_t *)c.e.buf, last);
+		CHECK_EQ(last >> 32, round);
+	}
+	expect_word(0, 7, last);
+	expect_word(1, 7, last);
+}
+
+/* A child of fork() has the file, too, and nothing of the transactions. */
+TEST(child_of_fork_keeps_nothing)
+{
+	unsigned int *step = shared(PAGE);
+	struct client c, child;
+	pid_t pid;
+
+	homes_open();
+	client_open(&c, 2);
+	pid = helper();
+	if (!pid) {
+		client_open(&child, 1);
+		REQUIRE_EQ(tx_access(&child, RMC_OP_TX_OWN, 0, 7), RMC_S_OK);
+		if (!fork())
+			for (;;)
+				pause();
+		__atomic_store_n(step, 1, __ATOMIC_RELEASE);
+		_exit(0);
+	}
+	wait_for(step, 1);
+	CHECK(helper_ok(pid));
+	tx_write(&c, 1, 7, 3);
+}
+
+/* ---- memory that goes meanwhile ---- */
+
+TEST(buffer_goes_with_transactions_open)
+{
+	struct client c, d;
+
+	homes_open();
+	client_open(&c, 1);
+	client_open(&d, 2);
+	CHECK_EQ(tx_access(&c, RMC_OP_TX_OWN, 0, 7), RMC_S_OK);
+	CHECK(!buf_unreg(rmc_fd(c.e.ctx), (unsigned int)c.e.buf_id));
+	CHECK_EQ(tx_access(&c, RMC_OP_TX_READ, 0, 7), RMC_S_BAD_LBUF);
+	CHECK_EQ(tx_commit(&c, 1, 7, 6), RMC_S_BAD_LBUF);
+	CHECK_EQ(home_word(0, 7), 0);
+	tx_write(&d, 1, 7, 9);
+	CHECK_EQ(tx_abort(&c), RMC_S_OK);
+	expect_word(0, 7, 9);
+}
+
+static int seg_again(struct end *e)
+{
+	struct rmc_tx_reg r = reg_of(0, SEG);
+
+	return seg_reg(rmc_fd(e->ctx), e->seg, SEG, 0) ?: tx_reg(e, &r);
+}
+
+TEST(segment_goes_with_transactions_open)
+{
+	struct client c;
+
+	homes_open();
+	client_open(&c, 2);
+	CHECK_EQ(tx_access(&c, RMC_OP_TX_OWN, 0, 7), RMC_S_OK);
+	CHECK_EQ(tx_access(&c, RMC_OP_TX_OWN, 1, 7), RMC_S_OK);
+	REQUIRE(!seg_unreg(rmc_fd(homes[0].ctx)));
+	CHECK(tx_commit(&c, 3, 7, 6) != RMC_S_OK);
+	CHECK_EQ(tx_access(&c, RMC_OP_TX_READ, 0, 7), RMC_S_BAD_CONTEXT);
+	CHECK_EQ(tx_abort(&c), RMC_S_OK);
+	REQUIRE(!seg_again(&homes[0]));
+	CHECK_EQ(home_word(0, 7), 0);
+	CHECK_EQ(home_word(1, 7), 0);
+	tx_write(&c, 3, 7, 9);
+	expect_word(0, 7, 9);
+}
+
+/* A range that begins anew knows nothing of transactions before. */
+TEST(range_goes_with_transactions_open)
+{
+	struct rmc_tx_reg r = reg_of(0, SEG);
+	struct client c;
+
+	homes_open();
+	client_open(&c, 2);
+	CHECK_EQ(tx_access(&c, RMC_OP_TX_OWN, 0, 7), RMC_S_OK);
+	REQUIRE(!tx_unreg(&homes[0]));
+	REQUIRE(!tx_reg(&homes[0], &r));
+	CHECK_EQ(tx_commit(&c, 1, 7, 6), RMC_S_TX_STALE);
+	CHECK_EQ(home_word(0, 7), 0);
+	tx_write(&c, 1, 7, 9);
+}
+
+TEST(queue_pair_goes_with_transactions_open)
+{
+	struct client c, d;
+
+	homes_open();
+	client_open(&c, 1);
+	client_open(&d, 2);
+	CHECK_EQ(tx_access(&c, RMC_OP_TX_OWN, 0, 7), RMC_S_OK);
+	REQUIRE(!qp_destroy(rmc_fd(c.e.ctx), c.e.qp->id));
+	tx_write(&d, 1, 7, 9);
 }
 
 KTAP_MAIN(suite_missing)

@@ -255,6 +255,7 @@ SHOW(open_count, "%u", o->ctx->opens)
 SHOW(qps, "%llu", (unsigned long long)o->ctx->usage.used[RMCD_RES_qps])
 SHOW(buffers, "%llu", (unsigned long long)o->ctx->usage.used[RMCD_RES_buffers])
 SHOW(queue_kib, "%llu", (unsigned long long)o->ctx->usage.used[RMCD_RES_queue_mib])
+SHOW(tx_slots, "%llu", (unsigned long long)o->ctx->usage.used[RMCD_RES_tx_slots])
 SHOW(worker_ns, "%llu", (unsigned long long)rmcd_context_worker_ns(o->d, o->ctx))
 SHOW(mode, "%o", o->ctx->mode)
 SHOW(uid, "%u", o->ctx->uid)
@@ -263,6 +264,7 @@ SHOW(gid, "%u", o->ctx->gid)
 static const struct attr context_attrs[] = {
 	{ "ctx_id", show_ctx_id }, { "open_count", show_open_count }, { "qps", show_qps },
 	{ "buffers", show_buffers }, { "queue_kib", show_queue_kib },
+	{ "tx_slots", show_tx_slots },
 	{ "worker_ns", show_worker_ns }, { "mode", show_mode }, { "uid", show_uid },
 	{ "gid", show_gid },
 };

@@ -35,8 +35,8 @@ int rmcd_context_create(struct rmcd *d, const struct rmc_ctx_create *arg)
 	ctx = calloc(1, sizeof(*ctx));
 	if (!ctx)
 		return -ENOMEM;
-	ctx->usage.qps = calloc(d->port->locals, sizeof(u32));
-	if (!ctx->usage.qps) {
+	ctx->usage.node = calloc(d->port->locals, sizeof(*ctx->usage.node));
+	if (!ctx->usage.node) {
 		free(ctx);
 		return -ENOMEM;
 	}
@@ -48,11 +48,30 @@ int rmcd_context_create(struct rmcd *d, const struct rmc_ctx_create *arg)
 	return 0;
 }
 
-static void context_free(struct rmcd *d, u32 id)
+static void context_free(struct rmcd_context *ctx)
 {
-	free(d->ctx[id]->usage.qps);
-	free(d->ctx[id]);
+	free(ctx->usage.node);
+	free(ctx);
+}
+
+static void context_remove(struct rmcd *d, u32 id)
+{
+	struct rmcd_context *ctx = d->ctx[id];
+
 	d->ctx[id] = NULL;
+	ctx->removed = true;
+	if (!ctx->refs)
+		context_free(ctx);
+}
+
+/**
+ * rmcd_context_put() - an engine of transactions does not need its context any more
+ * @ctx: context, with a reference in @refs
+ */
+void rmcd_context_put(struct rmcd_context *ctx)
+{
+	if (!--ctx->refs && ctx->removed)
+		context_free(ctx);
 }
 
 /**
@@ -68,7 +87,7 @@ int rmcd_context_remove(struct rmcd *d, u32 id)
 		return -ENOENT;
 	if (d->ctx[id]->opens)
 		return -EBUSY;
-	context_free(d, id);
+	context_remove(d, id);
 	return 0;
 }
 
@@ -82,7 +101,7 @@ void rmcd_contexts_free(struct rmcd *d)
 
 	for (i = 0; i < RMC_MAX_CONTEXTS; i++)
 		if (d->ctx[i])
-			context_free(d, i);
+			context_remove(d, i);
 }
 
 static bool in_group(const struct rmcd_peer *peer, gid_t gid)
@@ -134,8 +153,8 @@ struct rmcd_user *rmcd_user_get(struct rmcd *d, uid_t uid)
 	u = calloc(1, sizeof(*u));
 	if (!u)
 		return NULL;
-	u->usage.qps = calloc(d->port->locals, sizeof(u32));
-	if (!u->usage.qps) {
+	u->usage.node = calloc(d->port->locals, sizeof(*u->usage.node));
+	if (!u->usage.node) {
 		free(u);
 		return NULL;
 	}
@@ -160,29 +179,43 @@ void rmcd_user_put(struct rmcd *d, struct rmcd_user *user)
 	for (link = &d->user; *link != user; link = &(*link)->next)
 		;
 	*link = user->next;
-	free(user->usage.qps);
+	free(user->usage.node);
 	free(user);
 }
 
 /* ---- quotas ---- */
 
-/* Amount that counts against the quota: queue pairs per node, all others in total. */
+/* Where a resource is counted that counts per node; NULL: it counts in total. */
+static u32 *at_node(const struct rmcd_file *f, const struct rmcd_usage *u, enum rmcd_resource what)
+{
+	u32 i = f->node ? f->node->nid - f->d->port->first : 0;
+
+	if (what == RMCD_RES_qps)
+		return &u->node[i].qps;
+	return what == RMCD_RES_tx_slots ? &u->node[i].tx_slots : NULL;
+}
+
+/* Amount that counts against the quota */
 static u64 counted(const struct rmcd_file *f, const struct rmcd_usage *u, enum rmcd_resource what)
 {
-	return what == RMCD_RES_qps ? u->qps[f->node->nid - f->d->port->first] : u->used[what];
+	const u32 *here = at_node(f, u, what);
+
+	return here ? *here : u->used[what];
 }
 
 static void add(const struct rmcd_file *f, struct rmcd_usage *u, enum rmcd_resource what,
 		s64 amount)
 {
+	u32 *here = at_node(f, u, what);
+
 	u->used[what] += amount;
-	if (what == RMCD_RES_qps)
-		u->qps[f->node->nid - f->d->port->first] += amount;
+	if (here)
+		*here += amount;
 }
 
 /**
  * rmcd_charge() - charge a resource to the user and the context of a file
- * @f: file; attached, for queue pairs
+ * @f: file; attached, for what counts per node
  * @what: resource
  * @amount: amount; KiB for queue_mib
  *
@@ -299,6 +332,16 @@ struct rmcd_share *rmcd_share_get(struct rmcd_file *f, struct rmc_ni_worker *wor
 void rmcd_share_put(struct rmcd_file *f, struct rmcd_share *s)
 {
 	put(f->user, s);
+}
+
+/**
+ * rmcd_user_share_put() - the same for who has a reference to the user
+ * @user: user of the tenant
+ * @s: tenant, or NULL
+ */
+void rmcd_user_share_put(struct rmcd_user *user, struct rmcd_share *s)
+{
+	put(user, s);
 }
 
 /**

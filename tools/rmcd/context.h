@@ -9,11 +9,14 @@
 /**
  * struct rmcd_usage - resources that a user or a context holds
  * @used: by enum rmcd_resource; queue_mib in KiB
- * @qps: queue pairs by local node
+ * @node: those that count per node, by local node
  */
 struct rmcd_usage {
 	u64 used[RMCD_RESOURCES];
-	u32 *qps;
+	struct {
+		u32 qps;
+		u32 tx_slots;
+	} *node;
 };
 
 /**
@@ -54,6 +57,8 @@ struct rmcd_user {
  * struct rmcd_context - a context
  * @id: context id
  * @opens: open files
+ * @refs: engines of transactions that keep it; it may be removed already
+ * @removed: it is
  * @usage: resources of these files
  * @mode: permission bits, as of a device file
  * @uid: owner
@@ -64,6 +69,8 @@ struct rmcd_user {
 struct rmcd_context {
 	u32 id;
 	u32 opens;
+	u32 refs;
+	bool removed;
 	struct rmcd_usage usage;
 	u32 mode;
 	uid_t uid;
@@ -90,6 +97,7 @@ struct rmcd_peer {
 
 int rmcd_context_create(struct rmcd *d, const struct rmc_ctx_create *arg);
 int rmcd_context_remove(struct rmcd *d, u32 id);
+void rmcd_context_put(struct rmcd_context *ctx);
 void rmcd_contexts_free(struct rmcd *d);
 bool rmcd_context_allows(const struct rmcd_context *ctx, const struct rmcd_peer *peer, u32 want);
 bool rmcd_is_admin(const struct rmcd_peer *peer);
@@ -102,6 +110,7 @@ void rmcd_uncharge(struct rmcd_file *f, enum rmcd_resource what, u32 amount);
 
 struct rmcd_share *rmcd_share_get(struct rmcd_file *f, struct rmc_ni_worker *worker);
 void rmcd_share_put(struct rmcd_file *f, struct rmcd_share *s);
+void rmcd_user_share_put(struct rmcd_user *user, struct rmcd_share *s);
 u64 rmcd_context_worker_ns(struct rmcd *d, const struct rmcd_context *ctx);
 
 #endif

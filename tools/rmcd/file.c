@@ -10,6 +10,7 @@
 #include "domain.h"
 #include "kmod/core/state.h"
 #include "kmod/core/timeout.h"
+#include "tx.h"
 #include "watch.h"
 
 /* Reports that say nothing new are not kept: one makes the socket readable. */
@@ -138,8 +139,14 @@ int rmcd_file_may_map(struct rmcd_file *f, u64 length)
 	return err;
 }
 
-/* Charges what a registration takes here: addresses, and mappings as buffers. */
-static int charge_memory(struct rmcd_file *f, const struct rmcd_mem *m)
+/**
+ * rmcd_charge_memory() - charge what a registration takes here: addresses, and mappings as buffers
+ * @f: file
+ * @m: its memory
+ *
+ * Return: 0, -EDQUOT exceeds a quota.
+ */
+int rmcd_charge_memory(struct rmcd_file *f, const struct rmcd_mem *m)
 {
 	int err = rmcd_charge(f, RMCD_RES_mapped_mib, mapped_mib(m->length));
 
@@ -151,7 +158,12 @@ static int charge_memory(struct rmcd_file *f, const struct rmcd_mem *m)
 	return err;
 }
 
-static void uncharge_memory(struct rmcd_file *f, const struct rmcd_mem *m)
+/**
+ * rmcd_uncharge_memory() - mirror of rmcd_charge_memory()
+ * @f: file
+ * @m: its memory
+ */
+void rmcd_uncharge_memory(struct rmcd_file *f, const struct rmcd_mem *m)
 {
 	rmcd_uncharge(f, RMCD_RES_buffers, max(m->maps, 1U));
 	rmcd_uncharge(f, RMCD_RES_mapped_mib, mapped_mib(m->length));
@@ -228,7 +240,7 @@ int rmcd_range_add(struct rmcd_file *f, struct rmcd_mem *m, u64 start)
 	r->start = start;
 	rmc_range_init(&r->view, &m->mem, start, &f->seg->mem);
 	m->view = &r->view;
-	err = charge_memory(f, m);
+	err = rmcd_charge_memory(f, m);
 	if (err)
 		goto err_charge;
 	err = rmcd_mem_expose(f->d, m, f->node);
@@ -245,7 +257,7 @@ err_replace:
 	f->ranges--;
 	rmcd_mem_hide(f->d, m);
 err_expose:
-	uncharge_memory(f, m);
+	rmcd_uncharge_memory(f, m);
 err_charge:
 	free(r);
 	return err;
@@ -253,8 +265,9 @@ err_charge:
 
 static void range_free(struct rmcd_file *f, struct rmcd_range *r)
 {
+	rmcd_tx_range_withdrawn(f, &r->view);
 	rmcd_mem_hide(f->d, r->memory);
-	uncharge_memory(f, r->memory);
+	rmcd_uncharge_memory(f, r->memory);
 	rmcd_mem_destroy(r->memory);
 	free(r);
 }
@@ -319,7 +332,7 @@ int rmcd_seg_add(struct rmcd_file *f, struct rmcd_mem *m)
 
 	if (f->seg)
 		return -EEXIST;
-	err = charge_memory(f, m);
+	err = rmcd_charge_memory(f, m);
 	if (err)
 		return err;
 	err = rmcd_mem_expose(f->d, m, f->node);
@@ -336,7 +349,7 @@ int rmcd_seg_add(struct rmcd_file *f, struct rmcd_mem *m)
 err_install:
 	rmcd_mem_hide(f->d, m);
 err_expose:
-	uncharge_memory(f, m);
+	rmcd_uncharge_memory(f, m);
 	return err;
 }
 
@@ -355,8 +368,9 @@ int rmcd_seg_del(struct rmcd_file *f)
 	clear_ranges(f);
 	rmc_hide(&m->mem.exposure);
 	uninstall(f, &m->mem, RMC_LANE_REQ, clear_segment);
+	rmcd_tx_range_withdrawn(f, &m->mem);
 	rmcd_mem_hide(f->d, m);
-	uncharge_memory(f, m);
+	rmcd_uncharge_memory(f, m);
 	rmcd_waiter_release(&f->seg_waiter);
 	f->seg = NULL;
 	rmcd_mem_destroy(m);
@@ -382,12 +396,12 @@ int rmcd_buf_add(struct rmcd_file *f, struct rmcd_mem *m, u32 *id)
 		;
 	if (i == RMC_MAX_BUFFERS)
 		return -ENOSPC;
-	err = charge_memory(f, m);
+	err = rmcd_charge_memory(f, m);
 	if (err)
 		return err;
 	err = install(f, &m->mem, RMC_LANE_REP, add_buffer);
 	if (err) {
-		uncharge_memory(f, m);
+		rmcd_uncharge_memory(f, m);
 		return err;
 	}
 	f->buf[i] = m;
@@ -409,7 +423,7 @@ int rmcd_buf_del(struct rmcd_file *f, u32 id)
 	if (id >= RMC_MAX_BUFFERS || !f->buf[id])
 		return -ENOENT;
 	uninstall(f, &f->buf[id]->mem, RMC_LANE_REP, del_buffer);
-	uncharge_memory(f, f->buf[id]);
+	rmcd_uncharge_memory(f, f->buf[id]);
 	rmcd_mem_destroy(f->buf[id]);
 	f->buf[id] = NULL;
 	return 0;

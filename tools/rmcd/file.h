@@ -14,6 +14,9 @@
 #include "report.h"
 #include "waiter.h"
 
+struct rmcd_engine;
+struct rmcd_tx;
+
 /**
  * struct rmcd_qp - a queue pair
  * @qp: the part that the pipelines use
@@ -27,6 +30,8 @@
  * @cq_len: bytes of the second, mapped at @qp.cq
  * @kib: charged memory
  * @guard: slot of rmcd_guard_qp()
+ * @engine: with slots for transactions: their engine; else NULL
+ * @tx_slots: how many
  * @attached: it sends and receives messages of the file's domain
  * @core: its number among those that receive; -1: it does not
  * @aq: its arrival queue
@@ -48,6 +53,8 @@ struct rmcd_qp {
 	size_t cq_len;
 	u32 kib;
 	int guard;
+	struct rmcd_engine *engine;
+	u32 tx_slots;
 	bool attached;
 	int core;
 	void *aq;
@@ -81,6 +88,7 @@ struct rmcd_range {
  * @range: further ranges of @seg
  * @ranges: number of them
  * @range_table: table of the ranges that all units use; replaced, never changed
+ * @tx: range of @seg that has transactions; NULL: none
  * @buf: local buffers by id
  * @table: buffers of the pipelines, by unit; a unit's RGP worker owns its entry
  * @qp: queue pairs by id
@@ -106,6 +114,7 @@ struct rmcd_file {
 	struct rmcd_range *range[RMC_MAX_RANGES];
 	u32 ranges;
 	struct rmc_ranges *range_table;
+	struct rmcd_tx *tx;
 	struct rmcd_mem *buf[RMC_MAX_BUFFERS];
 	struct rmc_bufs *table;
 	struct rmcd_qp *qp[RMC_MAX_QPS];
@@ -125,6 +134,8 @@ void rmcd_file_release_all(struct rmcd_file *f);
 int rmcd_file_attach(struct rmcd_file *f, u32 nid);
 struct rmc_node *rmcd_file_node(struct rmcd_file *f);
 int rmcd_file_foreign(struct rmcd_file *f);
+int rmcd_charge_memory(struct rmcd_file *f, const struct rmcd_mem *m);
+void rmcd_uncharge_memory(struct rmcd_file *f, const struct rmcd_mem *m);
 int rmcd_file_may_map(struct rmcd_file *f, u64 length);
 int rmcd_seg_add(struct rmcd_file *f, struct rmcd_mem *m);
 int rmcd_seg_del(struct rmcd_file *f);

@@ -19,6 +19,7 @@
 #include "lost.h"
 #include "received.h"
 #include "server.h"
+#include "tx.h"
 #include "watch.h"
 #include "watchdog.h"
 
@@ -313,6 +314,7 @@ int main(int argc, char **argv)
 	if (rmcd_guard_start())
 		rmcd_log("without a guard: clients notice the end of this process late if it is killed");
 	err = run(d, signals);
+	rmcd_engines_exit(d);
 	rmcd_contexts_free(d);
 	rmcd_stop(d);
 	rmcd_watchers_free(d);

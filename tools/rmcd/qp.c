@@ -7,6 +7,7 @@
 #include "domain.h"
 #include "guard.h"
 #include "sealed.h"
+#include "tx.h"
 
 static int add_qp(void *arg)
 {
@@ -273,6 +274,7 @@ int rmcd_qp_destroy(struct rmcd_file *f, u32 id)
 	WRITE_ONCE(q->qp.flags->dead, 1);
 	rmcd_domain_detach(f, q);
 	stop_polling(q);
+	rmcd_engine_close(f, q);
 	rmcd_waiter_release(&q->waiter);
 	put_shares(f, q);
 	rmcd_uncharge(f, RMCD_RES_queue_mib, q->kib);

@@ -8,6 +8,7 @@
 #include "kmod/core/local.h"
 #include "domain.h"
 #include "request.h"
+#include "tx.h"
 #include "watch.h"
 
 union args {
@@ -37,6 +38,8 @@ union args {
 	struct rmc_aq_arm aq_arm;
 	struct rmc_room_arm room_arm;
 	struct rmc_dom_stats dom_stats;
+	struct rmc_tx_reg tx_reg;
+	struct rmc_tx_open tx_open;
 };
 
 /**
@@ -121,7 +124,7 @@ static int do_query(struct rmcd_req *r, union args *a, const struct rmcd_memory 
 		.max_ranges = RMC_MAX_RANGES,
 		.local_path = !!rmc_local_reach(asking, asking->nid),
 		.features = RMC_FEATURE_WATCH | RMC_FEATURE_RANGES | RMC_FEATURE_LOCAL_BYTES |
-			    RMC_FEATURE_ORDERED,
+			    RMC_FEATURE_ORDERED | RMC_FEATURE_TX,
 		.max_qps_user = cfg->user[RMCD_RES_qps],
 		.max_qps_context = cfg->context[RMCD_RES_qps],
 		.max_files_user = cfg->user[RMCD_RES_files],
@@ -130,6 +133,8 @@ static int do_query(struct rmcd_req *r, union args *a, const struct rmcd_memory 
 		.max_buffers_context = cfg->context[RMCD_RES_buffers],
 		.queue_mib_user = cfg->user[RMCD_RES_queue_mib],
 		.queue_mib_context = cfg->context[RMCD_RES_queue_mib],
+		.max_tx_slots_user = cfg->user[RMCD_RES_tx_slots],
+		.max_tx_slots_context = cfg->context[RMCD_RES_tx_slots],
 	};
 	return 0;
 }
@@ -545,6 +550,39 @@ static int do_dom_stats(struct rmcd_req *r, union args *a, const struct rmcd_mem
 	return 0;
 }
 
+/* ---- transactions ---- */
+
+static int do_tx_reg(struct rmcd_req *r, union args *a, const struct rmcd_memory *memory)
+{
+	struct rmc_tx_reg *t = &a->tx_reg;
+	struct rmcd_mem *local = NULL;
+	int err;
+
+	if (t->flags)
+		return -EOPNOTSUPP;
+	if (!t->length)
+		return rmcd_tx_range_del(r->file);
+	if (t->local % RMC_CACHE_LINE)
+		return -EINVAL;
+	if (t->local)
+		local = get_memory(r, memory, t->local, sizeof(struct rmc_tx_local), false);
+	if (IS_ERR(local))
+		return (int)(intptr_t)local;
+	t->locks_offset = 0;
+	err = rmcd_tx_range_add(r->file, t, local);
+	if (!err)
+		r->out[r->outs++] = rmcd_tx_locks_fd(r->file);
+	else if (local)
+		rmcd_mem_destroy(local);
+	return err;
+}
+
+static int do_tx_open(struct rmcd_req *r, union args *a, const struct rmcd_memory *memory)
+{
+	(void)memory;
+	return a->tx_open.flags ? -EOPNOTSUPP : rmcd_engine_open(r->file, &a->tx_open);
+}
+
 /* ---- contexts ---- */
 
 static int do_ctx_create(struct rmcd_req *r, union args *a, const struct rmcd_memory *memory)
@@ -601,6 +639,8 @@ static const struct entry entries[] = {
 	ENTRY(RMC_IOC_AQ_ARM, aq_arm, reserved, do_aq_arm, .writes = true),
 	ENTRY(RMC_IOC_ROOM_ARM, room_arm, eventfd, do_room_arm, .writes = true),
 	ENTRY(RMC_IOC_DOM_STATS, dom_stats, served_ns, do_dom_stats),
+	ENTRY(RMC_IOC_TX_REG, tx_reg, locks_offset, do_tx_reg, .writes = true, .memory = true),
+	ENTRY(RMC_IOC_TX_OPEN, tx_open, slot_mask, do_tx_open, .writes = true),
 	ENTRY(RMC_IOC_CTX_CREATE, ctx_create, gid, do_ctx_create, .admin = true),
 	ENTRY(RMC_IOC_CTX_REMOVE, ctx_remove, reserved, do_ctx_remove, .admin = true),
 };

@@ -39,6 +39,7 @@
 	X(files,	"max-files",	1024,		4096,	"open contexts")	\
 	X(buffers,	"max-buffers",	4096,		16384,	"local buffers")	\
 	X(queue_mib,	"queue-mib",	64,		128,	"MiB of queues")	\
+	X(tx_slots,	"max-tx-slots",	56,		512,	"slots for transactions per node") \
 	X(mapped_mib,	"mapped-mib",	1048576,	4194304, \
 	  "MiB of registered memory, or less where there is less memory,")
 
@@ -178,6 +179,7 @@ struct rmcd_port *rmcd_loopback_open(const struct rmc_fabric_config *cfg);
 struct rmcd_port *rmcd_shared_open(const struct rmc_fabric_config *cfg, u32 locals);
 
 struct rmcd_context;
+struct rmcd_engine;
 struct rmcd_user;
 struct rmcd_mem;
 struct rmcd_watcher;
@@ -196,6 +198,7 @@ struct rmcd_waiter;
  * @watchers: number of them
  * @watch_lock: guards @watcher; workers take it at an event
  * @exposed: memory of segments and ranges
+ * @engines: engines of transactions
  * @owed: stack of waiters whose sleepers the main thread wakes
  * @event: eventfd that wakes the main thread
  * @armed: eventfds of clients that may be signalled: watchdog.h; a futex
@@ -214,6 +217,7 @@ struct rmcd {
 	u32 watchers;
 	pthread_mutex_t watch_lock;	/* see above */
 	struct rmcd_mem *exposed;
+	struct rmcd_engine *engines;
 	struct rmcd_waiter *owed;
 	int event;
 	u32 armed;

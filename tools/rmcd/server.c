@@ -23,6 +23,7 @@
 #include "received.h"
 #include "request.h"
 #include "server.h"
+#include "tx.h"
 
 #ifndef SO_PEERGROUPS
 #define SO_PEERGROUPS	59
@@ -647,6 +648,12 @@ static bool handle(struct server *s, const struct source *source)
 	return true;
 }
 
+/* Of two times in ms; -1: never */
+static int sooner(int a, int b)
+{
+	return a < 0 ? b : b < 0 ? a : min(a, b);
+}
+
 /**
  * rmcd_serve() - serve clients until a signal arrives
  * @d: daemon, started
@@ -675,7 +682,7 @@ int rmcd_serve(struct rmcd *d, int listener, int signals, int stop_fd)
 	if (!err && stop_fd >= 0)
 		err = add_source(&s, stop_fd, &signal);
 	while (!err && on) {
-		n = epoll_wait(s.epoll, ev, ARRAY_SIZE(ev), end_of_rest(&s));
+		n = epoll_wait(s.epoll, ev, ARRAY_SIZE(ev), sooner(end_of_rest(&s), rmcd_engines_poll(d)));
 		for (i = 0; i < n; i++)
 			on &= handle(&s, ev[i].data.ptr);
 		free_dead(&s);

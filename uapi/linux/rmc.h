@@ -66,6 +66,7 @@ enum rmc_ni_kind {
 #define RMC_FEATURE_LOCAL_BYTES	(1U << 4)	/* rmc_node_info.local_bytes */
 #define RMC_FEATURE_URING_MSG	(1U << 5)	/* RMC_URING_WAIT_MSG, <linux/rmc_domain.h> */
 #define RMC_FEATURE_ORDERED	(1U << 6)	/* RMC_QP_ORDERED, RMC_OP_RESUME */
+#define RMC_FEATURE_TX		(1U << 7)	/* <linux/rmc_tx.h> */
 
 /**
  * struct rmc_query - ioctl(RMC_IOC_QUERY), on either device
@@ -115,6 +116,8 @@ enum rmc_ni_kind {
  * @queue_mib_context: MiB of kernel memory that a context's queue pairs may take
  * @max_waits_user: io_uring commands of a user that may wait
  * @max_waits_context: io_uring commands of all users of a context that may wait
+ * @max_tx_slots_user: slots for transactions of one node that a user may have
+ * @max_tx_slots_context: slots for transactions of one node that all users of a context may have
  *
  * Quotas, from @max_qps_user on, are 0 where the kernel has none, and may change at
  * any time: Documentation/tenancy.rst.
@@ -164,6 +167,8 @@ struct rmc_query {
 	__u32 queue_mib_context;
 	__u32 max_waits_user;
 	__u32 max_waits_context;
+	__u32 max_tx_slots_user;
+	__u32 max_tx_slots_context;
 };
 
 /**

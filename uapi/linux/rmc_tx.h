@@ -169,8 +169,12 @@ struct rmc_tx_locks {
  * Plain remote writes and atomics in the range end with RMC_S_READ_ONLY from now on; plain reads do
  * not exclude anything. The range is withdrawn with the segment.
  *
+ * The range is in the segment, or in one range that RMC_IOC_SEG_ADD has added to it. Over rmcd
+ * @local has to be shared memory, or private memory of whole pages.
+ *
  * ENOENT: no segment, or no range to withdraw. EEXIST: the context has a range on this node. EROFS:
- * the segment is read-only. ENOSPC: the node has as many ranges as it can have.
+ * the segment is read-only. ENOSPC: the node has as many ranges as it can have. EDQUOT: of kernel
+ * memory, which it takes for each of @groups.
  */
 struct rmc_tx_reg {
 	__u32 size;
@@ -196,8 +200,9 @@ struct rmc_tx_reg {
  * They are the queue pair's until it is destroyed. What is decided then is finished by the RMC;
  * anything else is aborted.
  *
- * ENOENT: this file has no such queue pair. EEXIST: it has slots. ENOSPC: fewer slots of its unit
- * and context are free.
+ * ENOENT: this file has no such queue pair. EEXIST: it has slots. EOPNOTSUPP: it is ordered.
+ * ENOSPC: fewer slots of its unit and context are free, or as many contexts as possible have slots
+ * of its unit. EDQUOT: of slots of the node, or of kernel memory.
  */
 struct rmc_tx_open {
 	__u32 size;
