@@ -311,7 +311,10 @@ static int choose(struct rmc_btree *t, struct removal *w)
 	return err ? err : 1;
 }
 
-/* The leaf is w->at, not empty if it is no root: the entry leaves it, and replaces the one of the key, if that is above */
+/*
+ * The leaf is w->at, not empty if it is no root: the entry leaves it, and replaces the one of the
+ * key, if that is above
+ */
 static int take_out(struct rmc_btree *t, struct removal *w)
 {
 	struct rmc_pair e;

@@ -202,7 +202,7 @@ static void searches(void)
 	close_nodes();
 }
 
-/* Two of three blocks are in use, one beside the other: a client that begins there goes elsewhere. */
+/* Two of three blocks are in use, in a row: a client that begins there goes elsewhere. */
 static void crowded_begin(void)
 {
 	int n;
