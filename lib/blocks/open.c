@@ -69,7 +69,10 @@ static int shape_of(struct shape *s, const struct rmc_blocks_options *o)
 				(unsigned long long)o->offset, o->nodes, o->first_nid);
 	if (!o->fixed)
 		return rmc_fail(EINVAL, "blocks: a table needs a number of buckets (fixed)");
-	if (o->structure > RMC_BLOCKS_MAP || o->flags & ~RMC_BLOCKS_REDO)
+	if (o->structure == RMC_BLOCKS_BTREE)
+		return rmc_fail(EINVAL, "blocks: a B-tree moves keys between blocks, so it is for "
+				"transactions only (rmc_tx_blocks_open); else take a B+tree");
+	if (o->structure > RMC_BLOCKS_BTREE || o->flags & ~RMC_BLOCKS_REDO)
 		return rmc_fail(EINVAL, "blocks: structure %u, flags %#x: not known", o->structure,
 				o->flags);
 	/* others wait while a client waits for the end of a lost write */

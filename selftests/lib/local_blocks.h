@@ -2,7 +2,8 @@
 /*
  * An accessor of blocks in plain memory (lib/ds/block.h). It counts calls; the call of a given
  * number restarts, fails, or first runs another operation, over another accessor of the same
- * memory; or the client dies there. A write may fail, and be stored later.
+ * memory; or the client dies there. A write may fail, and be stored later. With local_atomic_ops an
+ * operation that fails, or restarts, leaves no trace; no other one runs meanwhile.
  */
 #ifndef LOCAL_BLOCKS_H
 #define LOCAL_BLOCKS_H
@@ -46,6 +47,7 @@ struct local {
 	unsigned int later_at, left;	/* number of the leave() of what was written; so far */
 	uint64_t later;			/* address of a block that is stored later, with */
 	uint8_t *later_data;
+	struct local_memory undo;		/* local_atomic_ops: as the operation began */
 	/* of all since the beginning */
 	unsigned int reads, valids, writes, restarts, most_held;
 };
@@ -87,12 +89,25 @@ static int local_step(struct local *l)
 	return l->calls == l->fail_at ? LOCAL_BROKEN : 0;
 }
 
+/* The state of all blocks, to begin from it again */
+static inline void local_copy_memory(struct local_memory *to, const struct local_memory *from)
+{
+	memcpy(to->data, from->data, from->blocks * from->bytes);
+	memcpy(to->state, from->state, from->blocks * sizeof(*from->state));
+	memcpy(to->free, from->free, from->blocks * sizeof(*from->free));
+	to->frees = from->frees;
+}
+
 static int local_begin(struct rmc_blocks *a, unsigned int restarts)
 {
 	struct local *l = local_of(a);
 
 	CHECK_EQ(l->used, 0);
 	l->restarts += !!restarts;
+	if (a->ops->atomic && restarts)
+		local_copy_memory(l->m, &l->undo);
+	else if (a->ops->atomic)
+		local_copy_memory(&l->undo, l->m);
 	return l->attempts && restarts >= l->attempts ? -EAGAIN : 0;
 }
 
@@ -102,6 +117,8 @@ static int local_end_operation(struct rmc_blocks *a, int result)
 
 	CHECK_EQ(l->used, 0);
 	l->ends++;
+	if (a->ops->atomic && result && result != -ENOENT && result != -EEXIST)
+		local_copy_memory(l->m, &l->undo);
 	return result;
 }
 
@@ -331,19 +348,24 @@ static int local_retire(struct rmc_blocks *a, struct rmc_block_hold *h)
 	return 0;
 }
 
-static const struct rmc_block_ops local_ops = {
-	.begin	= local_begin,
-	.end	= local_end_operation,
-	.fixed_at = local_fixed_at,
-	.enter	= local_enter,
-	.valid	= local_valid,
-	.upgrade = local_upgrade,
-	.leave	= local_leave,
-	.cancel	= local_cancel,
-	.read	= local_read,
-	.write	= local_write,
-	.alloc	= local_alloc,
+#define LOCAL_OPS \
+	.begin	= local_begin, \
+	.end	= local_end_operation, \
+	.fixed_at = local_fixed_at, \
+	.enter	= local_enter, \
+	.valid	= local_valid, \
+	.upgrade = local_upgrade, \
+	.leave	= local_leave, \
+	.cancel	= local_cancel, \
+	.read	= local_read, \
+	.write	= local_write, \
+	.alloc	= local_alloc, \
 	.retire	= local_retire,
+
+static const struct rmc_block_ops local_ops = { LOCAL_OPS };
+static const struct rmc_block_ops local_atomic_ops __attribute__((unused)) = {
+	.atomic	= true,
+	LOCAL_OPS
 };
 
 static inline void local_memory_init(struct local_memory *m, size_t bytes, uint64_t fixed,
@@ -379,6 +401,7 @@ static inline void local_init(struct local *l, struct local_memory *m, uint32_t 
 	l->base.fixed = m->fixed;
 	l->base.structure = structure;
 	l->m = m;
+	local_memory_init(&l->undo, m->bytes, m->fixed, m->blocks);
 	l->buffer = (uint8_t *)calloc(RMC_BLOCK_HOLDS, m->bytes);
 	l->later_data = (uint8_t *)malloc(m->bytes);
 	if (!l->buffer || !l->later_data)
@@ -390,15 +413,7 @@ static inline void local_free(struct local *l)
 	CHECK_EQ(l->used, 0);
 	free(l->buffer);
 	free(l->later_data);
-}
-
-/* The state of all blocks, to begin from it again */
-static inline void local_copy_memory(struct local_memory *to, const struct local_memory *from)
-{
-	memcpy(to->data, from->data, from->blocks * from->bytes);
-	memcpy(to->state, from->state, from->blocks * sizeof(*from->state));
-	memcpy(to->free, from->free, from->blocks * sizeof(*from->free));
-	to->frees = from->frees;
+	local_memory_free(&l->undo);
 }
 
 #endif /* LOCAL_BLOCKS_H */

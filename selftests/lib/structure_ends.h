@@ -125,7 +125,7 @@ static void run_all_ends(bool die)
 
 	dies = die;
 	for (s = 0; s < ARRAY_SIZE(structures); s++) {
-		for (state = 0; state < 6; state++) {
+		for (state = 0; state < 6 && !structures[s].atomic; state++) {
 			latches_hide = state % 2;
 			end_everywhere(&structures[s], state, die ? 5 : 12);
 		}

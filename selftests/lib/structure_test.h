@@ -27,6 +27,7 @@ struct structure {
 	int argument;			/* flags, coupling */
 	uint32_t areas;			/* enum rmc_blocks_structure */
 	bool ordered;			/* it has scans */
+	bool atomic;			/* it needs operations that are: rmc_block_ops */
 	bool shrinks;			/* without keys it has its fixed blocks only */
 	uint64_t takes;			/* blocks that an operation allocates, at most */
 	void *(*open)(struct rmc_blocks *blocks, int argument);
@@ -166,5 +167,25 @@ static int tree_scan(struct rmc_tree *t, const struct action *a, uint64_t *value
 }
 
 POINT_ACTS(tree)
+
+static void *btree_open(struct rmc_blocks *blocks, int argument)
+{
+	(void)argument;
+	return rmc_btree_open(blocks);
+}
+
+static int btree_scan(struct rmc_btree *t, const struct action *a, uint64_t *value)
+{
+	struct rmc_pair pairs[KEYS];
+	uint64_t next;
+	size_t found, i;
+	int err = rmc_btree_scan(t, a->key, a->key + a->value - 1, pairs, KEYS, &found, &next);
+
+	for (i = 0; !err && i < found; i++)
+		*value = add_pair(*value, pairs[i].key, pairs[i].value);
+	return err ? err : next == RMC_TREE_KEY_NONE ? 0 : -EXDEV;
+}
+
+POINT_ACTS(btree)
 
 #endif /* STRUCTURE_TEST_H */

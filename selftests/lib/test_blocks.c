@@ -327,7 +327,8 @@ static void refused(void)
 	REFUSED(scheme, rmc_scheme_find("lock"));
 	REFUSED(scheme, rmc_scheme_find("plain"));
 	REFUSED(scheme, rmc_scheme_find("rpc"));
-	REFUSED(structure, RMC_BLOCKS_MAP + 1);
+	REFUSED(structure, RMC_BLOCKS_BTREE + 1);
+	REFUSED(structure, RMC_BLOCKS_BTREE);	/* of transactions */
 	REFUSED(structure, RMC_BLOCKS_TABLE);	/* of how many buckets? */
 	REFUSED(flags, RMC_BLOCKS_REDO << 1);
 	REFUSED(latch, "another");

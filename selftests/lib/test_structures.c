@@ -14,6 +14,9 @@
 #define TREE(title, bytes_, coupling)	{ .name = title, .bytes = bytes_, .fixed = 1, \
 	.areas = RMC_BLOCKS_TREE, .ordered = true, .argument = coupling, .open = tree_open, \
 	.close = tree_close, .act = tree_act, .takes = 2 }
+#define BTREE(title, bytes_)	{ .name = title, .bytes = bytes_, .fixed = 1, \
+	.areas = RMC_BLOCKS_BTREE, .ordered = true, .open = btree_open, .close = btree_close, \
+	.act = btree_act, .takes = 3, .shrinks = true, .atomic = true }
 #define MAP(title)		{ .name = title, .bytes = RMC_MAP_BYTES, .fixed = 1, \
 	.areas = RMC_BLOCKS_MAP, .open = map_open, .close = map_close, .act = map_act, \
 	.takes = 3 }
@@ -26,6 +29,8 @@ static const struct structure structures[] = {
 	TREE("tree, versions", RMC_TREE_BYTES_MIN, RMC_TREE_VERSION),
 	TREE("tree, latches", RMC_TREE_BYTES_MIN, RMC_TREE_LATCH),
 	TREE("tree of wide blocks", 32 + 16 * 9 + 8, RMC_TREE_LINK),
+	BTREE("B-tree", RMC_BTREE_BYTES_MIN),
+	BTREE("B-tree of wide blocks", 16 + 24 * 6),
 	MAP("map"),
 };
 
@@ -45,6 +50,8 @@ static void begin(const struct structure *s, uint64_t blocks)
 	local_init(&one, &memory, s->areas);
 	local_init(&two, &memory, s->areas);
 	one.hides = two.hides = latches_hide;
+	if (s->atomic)
+		one.base.ops = two.base.ops = &local_atomic_ops;
 	first = s->open(&one.base, s->argument);
 	second = s->open(&two.base, s->argument);
 	CHECK(first && second);
@@ -128,7 +135,7 @@ static void random_operations(const struct structure *s, uint64_t blocks, unsign
 	for (a.key = 0; a.key < keys; a.key++)
 		both(&m, &a);
 	compare(&m, keys);
-	/* a table's chains are as short as possible */
+	/* a table's chains are as short as possible, and a B-tree is */
 	if (s->shrinks)
 		CHECK_EQ(memory.frees, blocks - s->fixed);
 	end();
@@ -412,6 +419,9 @@ static void run_all_within(unsigned int states, unsigned int rounds)
 	size_t s;
 
 	for (s = 0; s < ARRAY_SIZE(structures); s++) {
+		/* others do not run meanwhile: selftests/lib/test_tx_structures.c has those */
+		if (structures[s].atomic)
+			continue;
 		meets[0] = meets[1] = 0;
 		for (state = 0; state < states; state++) {
 			latches_hide = state % 2;
@@ -568,7 +578,7 @@ static void half_splits(void)
 	int err;
 
 	for (s = 0; s < ARRAY_SIZE(structures); s++) {
-		if (!structures[s].ordered)
+		if (!structures[s].ordered || structures[s].atomic)
 			continue;
 		half = 0;
 		begin(&structures[s], BLOCKS);
@@ -676,7 +686,7 @@ static void other_structures(void)
 {
 	static const uint32_t areas[] = {
 		RMC_BLOCKS_NONE, RMC_BLOCKS_TABLE, RMC_BLOCKS_TABLE_DIRECT, RMC_BLOCKS_TREE,
-		RMC_BLOCKS_MAP,
+		RMC_BLOCKS_MAP, RMC_BLOCKS_BTREE,
 	};
 	struct structure wide = structures[3];
 	size_t s, i;
@@ -686,6 +696,7 @@ static void other_structures(void)
 		for (i = 0; i < ARRAY_SIZE(areas); i++) {
 			begin(&wide, 10);
 			one.base.structure = areas[i];
+			one.base.ops = structures[s].atomic ? &local_atomic_ops : &local_ops;
 			t = structures[s].open(&one.base, structures[s].argument);
 			CHECK_EQ(!!t, areas[i] == structures[s].areas);
 			CHECK(t || errno == EPROTO);
@@ -694,9 +705,21 @@ static void other_structures(void)
 			end();
 		}
 	}
+	/* a B-tree over blocks whose operations are not atomic; too short blocks */
+	begin(&wide, 10);
+	one.base.structure = RMC_BLOCKS_BTREE;
+	CHECK(!rmc_btree_open(&one.base));
+	CHECK_EQ(errno, EOPNOTSUPP);
+	one.base.ops = &local_atomic_ops;
+	one.base.bytes = RMC_BTREE_BYTES_MIN - 1;
+	CHECK(!rmc_btree_open(&one.base));
+	CHECK_EQ(errno, EINVAL);
+	one.base.bytes = wide.bytes;
+	end();
 }
 
 #include "structure_bad.h"
+#include "structure_btree.h"
 
 int main(void)
 {
@@ -717,6 +740,9 @@ int main(void)
 		{ "the first and the last key", first_and_last_keys },
 		{ "areas of another structure", other_structures },
 		{ "a map is a red-black tree", red_and_black },
+		{ "a B-tree is balanced, and at least half full", balanced },
+		{ "scans of a B-tree that are continued", continued_btree_scans },
+		{ "bad blocks of a B-tree", bad_btree_blocks },
 		{ "bad buckets", bad_buckets },
 		{ "bad blocks of a tree", bad_tree_blocks },
 		{ "bad blocks of a map", bad_map_blocks },

@@ -13,7 +13,7 @@
 #define BLOCKS		240
 #define RECORDS		200		/* that a transaction accesses */
 
-enum { TABLE, TREE, MAP, KINDS };
+enum { TABLE, TREE, MAP, BTREE, KINDS };
 
 static const struct structure structures[KINDS] = {
 	[TABLE] = { .name = "table", .bytes = RMC_TABLE_BYTES, .fixed = 8,
@@ -24,12 +24,16 @@ static const struct structure structures[KINDS] = {
 		   .act = tree_act },
 	[MAP] = { .name = "map", .bytes = RMC_MAP_BYTES, .fixed = 1, .areas = RMC_BLOCKS_MAP,
 		  .open = map_open, .close = map_close, .act = map_act },
+	[BTREE] = { .name = "btree", .bytes = RMC_BTREE_BYTES_MIN, .fixed = 1, .ordered = true,
+		    .areas = RMC_BLOCKS_BTREE, .open = btree_open, .close = btree_close,
+		    .act = btree_act },
 };
 
 static const struct rmc_tx_table tables[KINDS + 1] = {
 	{ .records = BLOCKS, .bytes = RMC_TABLE_BYTES },
 	{ .records = BLOCKS, .bytes = RMC_TREE_BYTES_MIN },
 	{ .records = BLOCKS, .bytes = RMC_MAP_BYTES },
+	{ .records = BLOCKS, .bytes = RMC_BTREE_BYTES_MIN },
 	{ .records = 8, .bytes = 8 },
 };
 
@@ -268,12 +272,14 @@ static void random_transactions(unsigned int flags, unsigned int keys, int round
 	CHECK(same(0, models, KEYS));
 	CHECK(same(1, models, KEYS));
 	/* no block is lost, whatever was aborted or squashed */
-	for (i = 0; i < (int)keys; i++) {
-		p = (struct plan){ 1, { { .kind = TABLE, .a = { DELETE, (uint64_t)i, 0 } } } };
+	for (i = 0; i < 2 * (int)keys; i++) {
+		p = (struct plan){ 1, { { .kind = i % 2 ? TABLE : BTREE,
+					  .a = { DELETE, (uint64_t)i / 2, 0 } } } };
 		CHECK_EQ(attempt(0, &p), 0);
 		quiet();
 	}
 	CHECK_EQ(present(TABLE, structures[TABLE].fixed + 1), 0);
+	CHECK_EQ(present(BTREE, structures[BTREE].fixed + 1), 0);
 	close_nodes();
 }
 
@@ -461,7 +467,7 @@ static void each_call(void)
 				p = random_plan(FEW, 1, 1);
 				p.step[0].kind = k;
 				p.step[0].a.what = (enum what)(i % WHATS);
-				if (i % WHATS == SCAN && k != TREE)
+				if (i % WHATS == SCAN && !structures[k].ordered)
 					p.step[0].a.what = PUT;
 				events(&p);
 			}
@@ -557,7 +563,8 @@ static void each_operation(void)
 			inner.step[0].kind = p.step[0].kind;
 			if (i % 3)
 				inner.step[0].a.key = (p.step[0].a.key + rnd(3)) % FEW;
-			if (inner.step[0].a.what == SCAN && inner.step[0].kind != TREE)
+			if (inner.step[0].a.what == SCAN &&
+			    !structures[inner.step[0].kind].ordered)
 				inner.step[0].a.what = DELETE;
 			attempt_with(&p, 0, 0);
 			for (n = operations, at = 1; at <= n; at++) {

@@ -228,6 +228,7 @@ static const struct tx_scale ycsb[] = {
 	{ .keys = 302, .requests = 5, .record_bytes = 1000, .structure = "map" },
 	/* blocks with 245 entries: two levels */
 	{ .keys = 1000, .requests = 5, .record_bytes = 64, .structure = "tree" },
+	{ .keys = 999, .requests = 5, .record_bytes = 64, .structure = "btree" },
 };
 
 #define YCSBS	(sizeof(ycsb) / sizeof(ycsb[0]))

@@ -181,7 +181,7 @@ static void searches(void)
 	uint64_t at, n;
 
 	open_nodes(0, RECORDS);
-	for (n = 0; n < 2 * BLOCKS; n++) {
+	for (n = 0; n < BLOCKS + 80; n++) {
 		at = allocate(0, TABLE);
 		CHECK(at > fixed && at < BLOCKS);
 		if (at)
@@ -193,7 +193,7 @@ static void searches(void)
 	CHECK_EQ(present(TABLE, fixed + 1), most);
 	CHECK_EQ(present(TABLE, 1), most);
 	/* the only one that is free, wherever it is */
-	for (n = 0; n < 12; n++) {
+	for (n = 0; n < 8; n++) {
 		at = fixed + 1 + rnd((unsigned int)most);
 		retire_at(1, TABLE, at);
 		CHECK_EQ(allocate(0, TABLE), at);
@@ -202,7 +202,7 @@ static void searches(void)
 	close_nodes();
 }
 
-/* Two of three blocks are in use, one beside the other: a client that begins there goes elsewhere. */
+/* Two of three blocks are in use, in a row: a client that begins there goes elsewhere. */
 static void crowded_begin(void)
 {
 	int n;

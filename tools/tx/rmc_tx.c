@@ -40,7 +40,7 @@ static const struct opt options[] = {
 	{ 0, "by-warehouse", OPT_FLAG, &r.by_warehouse, 0, 0, NULL,
 	  "tpcc: a warehouse's rows are at one node (every row anywhere)" },
 	{ 0, "structure", OPT_STRING, &r.scale.structure, 0, 0, "NAME",
-	  "ycsb: table (usual), tree or map" },
+	  "ycsb: table (usual), map, btree or tree (the B+tree)" },
 	{ 0, "keys", OPT_SIZE, &r.scale.keys, 1, 1ULL << 31, "N",
 	  "ycsb (100K; the paper has 4M, in decimal)" },
 	{ 0, "requests", OPT_SIZE, &r.scale.requests, 1, YCSB_REQUESTS_MAX, "N",

@@ -74,6 +74,7 @@ static int NAME##_insert(void *s, uint64_t key, uint64_t value)			\
 OPERATIONS(table)
 OPERATIONS(map)
 OPERATIONS(tree)
+OPERATIONS(btree)
 
 static void *table_open(struct rmc_blocks *blocks)
 {
@@ -90,6 +91,11 @@ static void *tree_open(struct rmc_blocks *blocks)
 	return rmc_tree_open(blocks, RMC_TREE_LINK);
 }
 
+static void *btree_open(struct rmc_blocks *blocks)
+{
+	return rmc_btree_open(blocks);
+}
+
 #define INDEX(name_, structure_, bytes_, accesses_)					\
 	{ .name = #name_, .structure = structure_, .bytes = bytes_, .accesses = accesses_, \
 	  .open = name_##_open, .close = name_##_close, .get = name_##_get,		\
@@ -100,6 +106,8 @@ static const struct index indexes[] = {
 	/* as long as one of lib/blocks */
 	INDEX(tree, RMC_BLOCKS_TREE, YCSB_TREE_BYTES, 40),
 	INDEX(map, RMC_BLOCKS_MAP, RMC_MAP_BYTES, 64),
+	/* as long as the other tree's */
+	INDEX(btree, RMC_BLOCKS_BTREE, YCSB_TREE_BYTES, 40),
 };
 
 static const struct index *index_of(const struct tx_scale *s)
@@ -119,7 +127,7 @@ bool ycsb_has_structure(const char *name)
 	return index_of(&s) != NULL;
 }
 
-/* A bucket has two keys: half of them are used. A tree's leaves are half full, or fuller. */
+/* A bucket has two keys: half of them are used. Leaves of trees are half full, or fuller. */
 static uint64_t fixed_blocks(const struct tx_scale *s)
 {
 	return index_of(s)->structure == RMC_BLOCKS_TABLE ? s->keys : 1;
@@ -133,6 +141,7 @@ static uint64_t all_blocks(const struct tx_scale *s)
 	case RMC_BLOCKS_TABLE:
 		return s->keys + s->keys / 2 + few;
 	case RMC_BLOCKS_TREE:
+	case RMC_BLOCKS_BTREE:
 		return s->keys * 3 / (YCSB_TREE_BYTES / sizeof(struct rmc_pair)) + few;
 	default:
 		return s->keys + s->keys / 4 + few;
@@ -472,7 +481,10 @@ static int scan(struct rmc_tx *t, void *arg)
 	int err = rmc_tx_blocks_use(r->y->blocks, t);
 	uint64_t next = RMC_TREE_KEY_NONE, first = r->from;
 
-	if (!err)
+	if (!err && r->y->index->structure == RMC_BLOCKS_BTREE)
+		err = rmc_btree_scan((struct rmc_btree *)r->y->s, first, RMC_TREE_KEY_NONE - 1,
+				     r->pairs, 256, &r->found, &next);
+	else if (!err)
 		err = rmc_tree_scan((struct rmc_tree *)r->y->s, first, RMC_TREE_KEY_NONE - 1,
 				    r->pairs, 256, &r->found, &next);
 	if (!err)
@@ -480,7 +492,7 @@ static int scan(struct rmc_tx *t, void *arg)
 	return err;
 }
 
-/* Entries that the structure has in all: a tree's by scans, a map's by its blocks */
+/* Entries that the structure has in all: trees' by scans, a map's by its blocks */
 static int sum_entries(struct tx_client *c, struct ycsb *y, int64_t *sums)
 {
 	uint8_t block[RMC_MAP_BYTES];
@@ -488,7 +500,8 @@ static int sum_entries(struct tx_client *c, struct ycsb *y, int64_t *sums)
 	uint64_t i;
 	int err;
 
-	if (y->index->structure == RMC_BLOCKS_TREE && !c->self)
+	if ((y->index->structure == RMC_BLOCKS_TREE ||
+	     y->index->structure == RMC_BLOCKS_BTREE) && !c->self)
 		do {
 			at = r;			/* from there in all attempts */
 			err = rmc_tx_run(c->db, scan, &at);

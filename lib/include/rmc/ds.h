@@ -71,6 +71,7 @@ enum rmc_blocks_structure {
 	RMC_BLOCKS_TABLE_DIRECT,	/* with RMC_TABLE_DIRECT */
 	RMC_BLOCKS_TREE,
 	RMC_BLOCKS_MAP,
+	RMC_BLOCKS_BTREE,		/* transactions only, see rmc_btree_open() */
 };
 
 /* The first ten: the same for all who use the areas */
@@ -304,6 +305,32 @@ int rmc_map_put(struct rmc_map *m, uint64_t key, uint64_t value);	/* either of: 
 int rmc_map_insert(struct rmc_map *m, uint64_t key, uint64_t value);	/* -EEXIST */
 int rmc_map_update(struct rmc_map *m, uint64_t key, uint64_t value);	/* -ENOENT */
 int rmc_map_delete(struct rmc_map *m, uint64_t key);
+
+/* ---- B-tree: inner blocks have keys with their values, too ---- */
+
+#define RMC_BTREE_BYTES_MIN	88	/* of a block's data */
+
+struct rmc_btree;
+
+/*
+ * The root is the first fixed block, the only one that a tree needs. A key that is inserted or
+ * deleted may move others from block to block, so the blocks are those of transactions: see
+ * rmc_tx_blocks_open(). NULL with errno set on failure, EOPNOTSUPP: other ones, where clients read
+ * blocks one by one, and may die between two writes: take a B+tree. Keys are below
+ * RMC_TREE_KEY_NONE. Blocks whose keys are deleted become free.
+ */
+struct rmc_btree *rmc_btree_open(struct rmc_blocks *blocks);
+void rmc_btree_close(struct rmc_btree *t);
+
+int rmc_btree_get(struct rmc_btree *t, uint64_t key, uint64_t *value);
+int rmc_btree_put(struct rmc_btree *t, uint64_t key, uint64_t value);	/* either of: */
+int rmc_btree_insert(struct rmc_btree *t, uint64_t key, uint64_t value);	/* -EEXIST */
+int rmc_btree_update(struct rmc_btree *t, uint64_t key, uint64_t value);	/* -ENOENT */
+int rmc_btree_delete(struct rmc_btree *t, uint64_t key);
+
+/* As rmc_tree_scan() */
+int rmc_btree_scan(struct rmc_btree *t, uint64_t from, uint64_t to, struct rmc_pair *pairs,
+		   size_t max, size_t *found, uint64_t *next);
 
 #ifdef __cplusplus
 }
