@@ -57,7 +57,7 @@ static struct hd_setup setup(enum hd_system system, const char *program)
 {
 	return (struct hd_setup) {
 		.system = system, .nodes = hd.nodes, .cores = hd.cores, .coroutines = hd.coroutines,
-		.programs = 1, .program = { program }, .large = !quick, .us = quick ? 500 : 4000,
+		.programs = 1, .program = { program }, .large = !quick, .us = quick ? 2000 : 10000,
 		.seed = seed,
 	};
 }
@@ -141,6 +141,11 @@ static void details(const char *program, const struct hd_result r[HD_SYSTEMS])
 		row("details", program, 0, name, (double)x->squashed / (double)(x->committed + 1),
 		    "squashes of a committed one");
 		row("details", program, 0, name, x->messages, "messages of a committed one");
+		row("details", program, 0, name, (double)x->eager / (double)(x->committed + 1),
+		    "eager squashes of a committed one");
+		row("details", program, 0, name, (double)x->locked / (double)(x->committed + 1),
+		    "accesses denied of a committed one");
+		row("details", program, 0, name, (double)x->full, "refused for want of filters");
 		row("details", program, 0, name, (double)x->most_read, "lines read at most");
 		row("details", program, 0, name, (double)x->most_written, "lines written at most");
 		if (order[i] == HD_SW)
@@ -293,7 +298,7 @@ static void figure_15(void)
 		s.nodes = 8;
 		s.cores = 25;
 		s.programs = 4;
-		s.us = quick ? 100 : 1000;
+		s.us = quick ? 300 : 1500;
 		memcpy(s.program, mixes[i], sizeof(s.program));
 		mix("15", i + 1, s, &mean);
 	}

@@ -158,7 +158,8 @@ int hd_load(struct rmc_tx_db *db, struct rmc_tx_addr record, const void *data, s
 struct index_blocks {
 	struct rmc_blocks base;
 	uint8_t *memory;
-	uint64_t next, count, users, line;
+	uint64_t next, count, users, line, spares;
+	uint64_t *spare;		/* blocks that are free again */
 	uint32_t lines;			/* that a visit touches */
 };
 
@@ -233,28 +234,38 @@ static int index_leave(struct rmc_blocks *blocks, struct rmc_block_hold *h)
 	return 0;
 }
 
+static void set_free(struct index_blocks *b, struct rmc_block_hold *h)
+{
+	const uint16_t kind = RMC_BLOCK_FREE;
+
+	memcpy(h->data, &kind, sizeof(kind));
+	b->spare[b->spares++] = h->at;
+}
+
 static void index_cancel(struct rmc_blocks *blocks, struct rmc_block_hold *h)
 {
-	(void)blocks;
+	if (h->at && h->fresh)
+		set_free(index_of(blocks), h);
 	h->at = 0;
 }
 
 static int index_alloc(struct rmc_blocks *blocks, uint64_t beside, struct rmc_block_hold *h)
 {
 	struct index_blocks *b = index_of(blocks);
-	uint64_t at = b->next++;
+	uint64_t at = b->spares ? b->spare[--b->spares] : b->next++;
 
 	(void)beside;
 	if (at >= b->count)
 		return -ENOSPC;
 	*h = (struct rmc_block_hold) { .at = at, .data = block_at(b, at), .mode = RMC_BLOCK_WRITE,
 				       .fresh = true };
+	memset(h->data, 0, b->base.bytes);
 	return 0;
 }
 
 static int index_retire(struct rmc_blocks *blocks, struct rmc_block_hold *h)
 {
-	(void)blocks;
+	set_free(index_of(blocks), h);
 	h->at = 0;
 	return 0;
 }
@@ -269,6 +280,7 @@ static void index_close(struct rmc_blocks *blocks)
 	for (i = 0; i < INDEXES; i++)
 		if (indexes[i] == b)
 			indexes[i] = NULL;
+	free(b->spare);
 	free(b->memory);
 	free(b);
 }
@@ -310,7 +322,10 @@ struct rmc_blocks *hd_blocks_open(struct rmc_tx_db *db, uint32_t table, uint32_t
 		;
 	index_line += b->count * ((t->bytes + HD_LINE - 1) / HD_LINE);
 	b->memory = calloc(b->count, (t->bytes + HD_LINE - 1) / HD_LINE * HD_LINE);
-	if (!b->memory) {
+	b->spare = calloc(b->count, sizeof(*b->spare));
+	if (!b->memory || !b->spare) {
+		free(b->memory);
+		free(b->spare);
 		free(b);
 		return NULL;
 	}
