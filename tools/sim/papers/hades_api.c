@@ -68,13 +68,22 @@ int hd_run(struct rmc_tx_db *db, int (*fn)(struct rmc_tx *t, void *arg), void *a
 	return err;
 }
 
+static const void *index_block(const struct hd_client *c, uint64_t rid, int *err);
+
 /* Without time: a copy of the record, one of several */
 static int peek(struct hd_client *c, struct rmc_tx_addr from, const void **data)
 {
 	static uint8_t buffer[BUFFERS][RMC_TX_RECORD_MAX + 64];
 	static unsigned int next;
 	uint8_t *to = buffer[next++ % BUFFERS];
-	int err = hdr.system == HD_SW ? hd_sw_peek(c, from.table, from.rid, to) :
+	int err;
+
+	/* blocks of the index are the program's first table, and not in it here */
+	if (c->tc->workload->indexed && !from.table) {
+		*data = index_block(c, from.rid, &err);
+		return err;
+	}
+	err = hdr.system == HD_SW ? hd_sw_peek(c, from.table, from.rid, to) :
 		  hd_tx_peek(c->table + from.table, from.rid, to);
 
 	*data = to + from.field;
@@ -295,6 +304,18 @@ static const struct rmc_block_ops index_ops = {
 static unsigned int index_number(const struct hd_client *c)
 {
 	return (unsigned int)(c->table % INDEXES);
+}
+
+static const void *index_block(const struct hd_client *c, uint64_t rid, int *err)
+{
+	static const uint8_t none[RMC_TX_RECORD_MAX];
+	const struct index_blocks *b = indexes[index_number(c)];
+	uint16_t kind = 0;
+
+	if (b && rid < b->count)
+		memcpy(&kind, block_at(b, rid), sizeof(kind));
+	*err = kind && kind != RMC_BLOCK_FREE ? 0 : -ENOENT;
+	return *err ? none : block_at(b, rid);
 }
 
 struct rmc_blocks *hd_blocks_open(struct rmc_tx_db *db, uint32_t table, uint32_t structure,
