@@ -83,7 +83,8 @@ static void throughput(const char *part, const char *program, unsigned int n,
 	unsigned int i;
 
 	for (i = 0; i < SYSTEMS; i++)
-		row(part, program, n, hd_system_name[order[i]], r[order[i]].per_second / 1e6, "M/s");
+		row(part, program, n, hd_system_name[order[i]],
+		    r[order[i]].per_second / 1e6, "M/s");
 	for (i = 1; i < SYSTEMS; i++) {
 		char series[32];
 
@@ -120,7 +121,8 @@ static void latencies(const char *program, const struct hd_result r[HD_SYSTEMS])
 		const struct hd_result *x = &r[order[i]];
 
 		for (k = 0; k < HD_PHASES; k++) {
-			snprintf(series, sizeof(series), "%s, %s", hd_system_name[order[i]], phase[k]);
+			snprintf(series, sizeof(series), "%s, %s", hd_system_name[order[i]],
+				 phase[k]);
 			row("10", program, 0, series, x->phase_ns[k] / 1000, "us");
 		}
 		row("10", program, 0, hd_system_name[order[i]], x->mean_ns / 1000, "us");
@@ -156,7 +158,8 @@ static void details(const char *program, const struct hd_result r[HD_SYSTEMS])
 		row("details", program, 0, name, (double)x->by_squashes[HD_SQUASHES],
 		    "squashed 16 times or more");
 		if (order[i] == HD_HADES)
-			row("details", program, 0, name, x->tags, "tags of a transaction that writes");
+			row("details", program, 0, name, x->tags,
+			    "tags of a transaction that writes");
 	}
 }
 
@@ -513,7 +516,8 @@ static int usage(int status)
 	const struct part *p;
 
 	fprintf(status ? stderr : stdout,
-		"usage: sim-hades [--json] [--quick] [--seed N] [--set CONSTANT=N] [--digest] [PART ...]\n"
+		"usage: sim-hades [--json] [--quick] [--seed N] [--set CONSTANT=N]\n"
+		"	[--digest] [PART ...]\n"
 		"parts:");
 	for (p = parts; p->name; p++)
 		fprintf(status ? stderr : stdout, " %s", p->name);

@@ -16,8 +16,8 @@
  *	hades_clock.c	events, cores with their coroutines, messages between adapters
  *	hades_cache.c	what a core or an adapter waits for memory
  *
- * Everything runs on one thread. A coroutine is a fiber; its computation is charged to its core, and
- * it lets the other one run while it waits for messages. Time is in picoseconds.
+ * Everything runs on one thread. A coroutine is a fiber; its computation is charged to its core,
+ * and it lets the other one run while it waits for messages. Time is in picoseconds.
  *
  * Not modelled: packets (a message is whole), the order of lines in one operation, losses, the
  * cores' overlap of computation with memory beyond the lines of one record.
@@ -170,8 +170,8 @@ void hd_wait(void);			/* until hd_wake(), which may be one that came before */
 void hd_sleep(uint64_t ps);		/* the core is free meanwhile */
 void hd_wake(struct hd_client *c);
 /*
- * A message: fn(arg) when it is in the other node's adapter. Messages of two nodes stay in order. Its
- * receiver's adapter may be busy for longer: hd_busy().
+ * A message: fn(arg) when it is in the other node's adapter. Messages of two nodes stay in order.
+ * Its receiver's adapter may be busy for longer: hd_busy().
  */
 void hd_send(unsigned int from, unsigned int to, size_t bytes, void (*fn)(void *arg), void *arg);
 void hd_busy(unsigned int nid, uint64_t ps);
@@ -187,7 +187,7 @@ uint64_t hd_touch(struct hd_client *c, enum hd_space space, uint64_t line, unsig
 		  bool directory);
 /* An adapter's access to lines of its node's memory */
 uint64_t hd_dma(struct hd_node *n, uint64_t line, unsigned int lines);
-/* The line is written by a transaction and must not leave the LLC; 0, or 1 + slot that it drove out */
+/* A transaction writes the line, which stays in the LLC; 0, or 1 + slot that it drove out */
 unsigned int hd_speculative(struct hd_node *n, uint64_t line, uint32_t slot);
 void hd_settled(struct hd_node *n, uint64_t line, uint32_t slot);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the workloads of tools/tx call (hades.h), for the system of the run. While no coroutine runs,
- * records are loaded and looked at without time.
+ * What the workloads of tools/tx call (hades.h), for the system of the run. While no coroutine
+ * runs, records are loaded and looked at without time.
  *
  * The index of keys is not a part of the transactions: each coordinator has a copy of its blocks,
  * as the paper's text leaves open, and nobody inserts keys. All copies are one here, but each node

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Caches of tags (hades.h): two levels of a core, and the LLC of a node, each replacing the line
- * that was used longest ago. The LLC does not evict a line that a transaction has written as long as
- * the set has another one (HADES section VIII-C).
+ * that was used longest ago. The LLC does not evict a line that a transaction has written as long
+ * as the set has another one (HADES section VIII-C).
  */
 #include <stdlib.h>
 #include "hades.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events, cores and adapters (hades.h). A coroutine has its core until it waits; then the other ones
- * of the core that are ready run in turn. A message takes time at the port of its sender, half of
- * the round trip, and time at the port of its receiver.
+ * Events, cores and adapters (hades.h). A coroutine has its core until it waits; then the other
+ * ones of the core that are ready run in turn. A message takes time at the port of its sender,
+ * half of the round trip, and time at the port of its receiver.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Commits of HADES and HADES-H (hades.h; table II, "commit at x" and "commit at y"): the phases are
  * those of kmod/tx/coord.c. Here are their messages, and what they take:
  *
- *	INTEND to self	HADES: find tags, lock, test lines	HADES-H: addresses of own records, lock
+ *	INTEND to self	HADES: find tags, lock, test lines	HADES-H: own records, lock
  *	INTEND		lock, test lines
  *	  last ack	HADES-H: versions of own records again, else abort
  *	DATA, CLOSE	store, unlock
@@ -25,7 +25,7 @@ struct hd_shape hd_shape;
  * @nodes: nodes
  * @t: tables
  * @tables: their number
- * @at: first byte of a node's memory that they may use; after it tables of other programs may follow
+ * @at: first byte of a node's memory that they may use
  */
 void hd_shape_set(unsigned int nodes, const struct rmc_tx_table *t, unsigned int tables,
 		  uint64_t at)
@@ -292,6 +292,11 @@ static uint64_t service(struct hd_message *m)
 	return time;
 }
 
+static unsigned int lines_of(const struct hd_range *r)
+{
+	return (unsigned int)((r->offset + r->length - 1) / HD_LINE - r->offset / HD_LINE + 1);
+}
+
 static void arrive(void *arg)
 {
 	struct hd_message *m = arg;
@@ -305,9 +310,7 @@ static void arrive(void *arg)
 	if (m->from != m->to) {
 		hd_busy(m->to, time);
 		for (i = 0; m->kind == HD_CLOSE && i < m->ranges; i++)
-			hd_dma(y, m->range[i].offset / HD_LINE,
-			       (unsigned int)((m->range[i].offset + m->range[i].length - 1) / HD_LINE -
-					      m->range[i].offset / HD_LINE + 1));
+			hd_dma(y, m->range[i].offset / HD_LINE, lines_of(&m->range[i]));
 	}
 	hd_at(hdr.now + time, reply, m);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A node's participant and coordinator for the model (hades.h): kmod/tx as it is in the module, with
- * its filters. Beside them are exact sets of lines, which say what a filter's hit was worth, and the
- * directory's tags of lines that own transactions have written (HADES section V-C).
+ * A node's participant and coordinator for the model (hades.h): kmod/tx as it is in the module,
+ * with its filters. Beside them are exact sets of lines, which say what a filter's hit was worth,
+ * and the directory's tags of lines that own transactions have written (HADES section V-C).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,11 +208,18 @@ static uint64_t local_active(const struct hd_home *h)
 	return mask;
 }
 
+static uint64_t local_users(const struct hd_home *h, uint64_t line, uint32_t crc)
+{
+	return rmc_tx_local_reads(h->local, rmc_tx_hash(crc)) |
+	       rmc_tx_local_writes(h->local, rmc_tx_split_hash(line, crc));
+}
+
 /* All tests of an INTEND's lines that the participant is about to make */
 static void judge_intend(struct hd_home *h, const struct hd_message *m)
 {
 	const struct rmc_tx_part *p = h->part;
 	uint64_t line, end, active = h->local ? local_active(h) : 0, pairs = 0;
+	uint64_t own_bit = m->from == h->self ? 1ULL << m->slot : 0;
 	uint32_t i, k, crc;
 
 	for (k = 0; k < p->groups; k++)
@@ -236,10 +243,8 @@ static void judge_intend(struct hd_home *h, const struct hd_message *m)
 				      rmc_tx_filter_test(&g->wr, hash), g->open & ~own, line, true);
 			}
 			if (h->local)
-				judge_local(h, rmc_tx_local_reads(h->local, hash) |
-					    rmc_tx_local_writes(h->local, rmc_tx_split_hash(line, crc)),
-					    active & ~(m->from == h->self ? 1ULL << m->slot : 0), line,
-					    true);
+				judge_local(h, local_users(h, line, crc), active & ~own_bit,
+					    line, true);
 		}
 	}
 }
@@ -265,7 +270,8 @@ enum hd_answer hd_home_access(struct hd_node *y, uint32_t source, uint32_t slot,
 	struct hd_home *h = y->home;
 	struct exact *e;
 	uint64_t line;
-	u8 status = rmc_tx_part_access(h->part, &id, own ? RMC_TX_OWN : RMC_TX_READ, offset, length);
+	u8 status = rmc_tx_part_access(h->part, &id, own ? RMC_TX_OWN : RMC_TX_READ, offset,
+				       length);
 
 	if (status && status != RMC_S_TX_LOCKED)
 		return answer_of(status);
@@ -610,7 +616,8 @@ bool hd_coord_is_last(struct hd_node *x, const struct hd_message *m)
 void hd_coord_answer(struct hd_node *x, const struct hd_message *m)
 {
 	struct rmc_tx_msg msg = {
-		.kind = m->real, .nid = (u16)m->to, .slot = m->slot, .gen = m->gen, .flags = m->flags,
+		.kind = m->real, .nid = (u16)m->to, .slot = m->slot, .gen = m->gen,
+		.flags = m->flags,
 	};
 
 	rmc_tx_coord_answer(x->home->coord, &msg, m->status);

@@ -198,15 +198,15 @@ static void open_client(const struct hd_setup *s, struct hd_client *c, struct tx
 static void load(const struct hd_setup *s)
 {
 	struct tx_client *loaded[HD_NODES][HD_PROGRAMS] = { { NULL } };
-	unsigned int i;
+	unsigned int i, core;
 	int err;
 
 	for (i = 0; i < count; i++) {
 		struct tx_client *tc = &workers[i], **first;
 		unsigned int nid = clients[i].node->nid;
 
-		first = &loaded[nid][program_of(s, (unsigned int)(clients[i].core -
-								  clients[i].node->core)) - programs];
+		core = (unsigned int)(clients[i].core - clients[i].node->core);
+		first = &loaded[nid][program_of(s, core) - programs];
 		err = !*first ? tc->workload->load(tc) :
 		      tc->workload->join ? tc->workload->join(tc, *first) : 0;
 		if (err) {
@@ -227,7 +227,8 @@ static void client_main(void *arg)
 	while (hd_time() < hdr.until && !c->tc->full) {
 		err = c->tc->workload->one(c->tc, &kind);
 		if (err) {
-			fprintf(stderr, "hades: %s: %s\n", c->tc->workload->name, rmc_strerror(err));
+			fprintf(stderr, "hades: %s: %s\n", c->tc->workload->name,
+				rmc_strerror(err));
 			exit(3);
 		}
 		hd_sync();

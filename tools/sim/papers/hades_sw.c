@@ -3,8 +3,8 @@
  * SW-Impl in the model (hades.h): lib/tx as it is. Its files sw.c and sw_commit.c are compiled once
  * more, with the same functions, which are charged beside; the rest is the library's. Operations of
  * a queue pair are messages here: this file is in the place of lib/tx/post.c. Nothing gets lost, so
- * its steps after lost replies are not here. Each coroutine has a database of its own, and its number
- * is in the locks.
+ * its steps after lost replies are not here. Each coroutine has a database of its own, and its
+ * number is in the locks.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,8 +67,8 @@ static void charged_store(struct record *r, const void *data, size_t len, uint64
 	size_t n = lines_of(len);
 
 	commits();
-	hd_charge(hd_touch(hdr.self, HD_SEGMENT, line_of(hdr.self->node, r), (unsigned int)n, false) +
-		  n * hd.version_line);
+	hd_charge(hd_touch(hdr.self, HD_SEGMENT, line_of(hdr.self->node, r), (unsigned int)n,
+			   false) + n * hd.version_line);
 	hd_sync();
 	record_store(r, data, len, version, incarnation);
 }
@@ -319,7 +319,8 @@ int hd_sw_open(struct hd_client *c, const struct rmc_tx_table *t, unsigned int t
 	o.at = c->at;
 	for (i = 0; i < tables; i++)
 		largest = t[i].bytes > largest ? t[i].bytes : largest;
-	bytes = 2 * (size_t)records * (record_bytes(largest) + sizeof(uint64_t)) + 2 * HD_LINE + 8192;
+	bytes = 2 * (size_t)records * (record_bytes(largest) + sizeof(uint64_t)) +
+		2 * HD_LINE + 8192;
 	bytes = (bytes + 4095) / 4096 * 4096;
 	s->memory = aligned_alloc(4096, bytes);
 	if (s->memory)
@@ -516,6 +517,7 @@ int hd_sw_peek(struct hd_client *c, uint32_t table, uint64_t rid, void *data)
 
 	if (rmc_tx_locate(s->db, at, &member, &offset))
 		return -EINVAL;
-	err = record_strip(hdr.node[member].memory + c->at + offset, data, s->db->shape.table[table].bytes, &r);
+	err = record_strip(hdr.node[member].memory + c->at + offset, data,
+			   s->db->shape.table[table].bytes, &r);
 	return err ? -EPROTO : record_present(r.incarnation) ? 0 : -ENOENT;
 }

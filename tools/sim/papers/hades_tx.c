@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Accesses of HADES and HADES-H (hades.h; the paper's table II). A transaction has a private copy of
- * each record that it uses: what an adapter has fetched, what loads have seen, and what it writes.
+ * Accesses of HADES and HADES-H (hades.h; the paper's table II). A transaction has a private copy
+ * of each record that it uses: what an adapter has fetched, what loads have seen, what it writes.
  * That copy is the model's; what is charged is what hardware or software of the paper would do.
  *
  *	remote read	a message: filter, locks, lines		waited for
- *	remote write	lines that are written in part likewise, not waited for; whole lines: nothing
+ *	remote write	lines that are written in part likewise, not waited for; whole ones: nothing
  *	own, HADES	tag, filters and locks of each new line, in the directory
  *	own, HADES-H	by software: the whole record with its version, into a read or write set
  */
@@ -421,7 +421,8 @@ static int change(struct hd_client *c, struct hd_access *a, size_t from, const v
 		err = need_own(c, a, first, last, true);
 	else if (a->local) {
 		err = copy_own(c, a);
-		hd_charge(a->written[first] ? hd.again : (uint64_t)(last - first + 1) * hd.write_line);
+		hd_charge(a->written[first] ? hd.again :
+			  (uint64_t)(last - first + 1) * hd.write_line);
 	}
 	if (err)
 		return err;
