@@ -148,9 +148,13 @@ static void draw_accounts(struct tx_client *c, struct request *r)
 
 	if (hot > 1 && tx_random(c, 0, 99) < HOT_USE)
 		n = hot;
-	r->from = tx_random(c, 0, n - 1);
+	r->from = tx_place(c, tx_random(c, 0, n - 1), n);
 	r->to = tx_random(c, 0, n - 2);
 	r->to += r->to >= r->from;		/* another one */
+	if (c->scale.local)
+		do
+			r->to = tx_place(c, tx_random(c, 0, n - 1), n);
+		while (r->to == r->from);
 }
 
 static int one(struct tx_client *c, unsigned int *kind)

@@ -284,7 +284,7 @@ static uint64_t subscriber(struct tx_client *c)
 	uint64_t n = c->scale.subscribers;
 	uint64_t a = n <= 1000000 ? 65535 : n <= 10000000 ? 1048575 : 2097151;
 
-	return (tx_random(c, 0, a) | tx_random(c, 0, n - 1)) % n;
+	return tx_place(c, (tx_random(c, 0, a) | tx_random(c, 0, n - 1)) % n, n);
 }
 
 static int one(struct tx_client *c, unsigned int *kind)

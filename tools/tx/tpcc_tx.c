@@ -439,6 +439,8 @@ static uint64_t home_warehouse(struct tx_client *c)
 {
 	uint64_t all = c->scale.warehouses, nodes = (uint64_t)c->nodes, self = (uint64_t)c->self;
 
+	if (c->scale.local)
+		return tx_place(c, tx_random(c, 0, all - 1), all);
 	if (all <= nodes)
 		return self % all;
 	return self + nodes * tx_random(c, 0, (all - self - 1) / nodes);

@@ -29,6 +29,8 @@ struct tx_scale {
 	bool by_warehouse;
 	uint64_t keys, requests, record_bytes;			/* ycsb */
 	const char *structure;
+	bool blind;			/* ycsb: a field is changed without reading its record */
+	unsigned int local;		/* 1 + percent of the keys that are at the own node; 0: any */
 };
 
 #define YCSB_REQUESTS_MAX	32	/* of a transaction */
@@ -60,7 +62,9 @@ struct workload {
 	uint32_t (*accesses)(const struct tx_scale *s);
 	/* 0 or -errno */
 	int (*load)(struct tx_client *c);
-	/* After load(), also if that failed; may be NULL */
+	/* Instead of load(): another client of the member, whose client has loaded; may be NULL */
+	int (*join)(struct tx_client *c, const struct tx_client *loaded);
+	/* After load() or join(), also if that failed; may be NULL */
 	void (*close)(struct tx_client *c);
 	/* 0, or what rmc_tx_run() returned; *kind is which one it was */
 	int (*one)(struct tx_client *c, unsigned int *kind);
@@ -105,6 +109,22 @@ int tx_peek(struct tx_client *c, uint32_t table, uint64_t rid, void *data, size_
 static inline uint64_t tx_random(struct tx_client *c, uint64_t from, uint64_t to)
 {
 	return from + (random_next(&c->seed) >> 16) % (to - from + 1);
+}
+
+/*
+ * A key near the one drawn, of keys 0 .. n - 1 that are spread over all members in turn: at the own
+ * node as often as the scale says
+ */
+static inline uint64_t tx_place(struct tx_client *c, uint64_t key, uint64_t n)
+{
+	uint64_t nodes = (uint64_t)c->nodes, at = (uint64_t)c->self;
+
+	if (!c->scale.local || nodes < 2)
+		return key;
+	if (tx_random(c, 0, 99) >= c->scale.local - 1)
+		at = (at + tx_random(c, 1, nodes - 1)) % nodes;
+	key = key - key % nodes + at;
+	return key < n ? key : key - nodes;
 }
 
 #endif /* RMC_TOOLS_TX_WORKLOAD_H */

@@ -38,6 +38,7 @@ struct index {
 
 struct request {
 	uint64_t item;
+	uint64_t blind;			/* version to write, without reading the record; 0: read it */
 	unsigned int field;
 	bool update;
 };
@@ -299,6 +300,20 @@ static int load(struct tx_client *c)
 	return c->self ? 0 : load_index(c, y);
 }
 
+static int join(struct tx_client *c, const struct tx_client *loaded)
+{
+	struct ycsb *y = (struct ycsb *)malloc(sizeof(*y));
+
+	if (!y)
+		return -ENOMEM;
+	*y = *(const struct ycsb *)loaded->priv;
+	c->priv = y;
+	y->blocks = rmc_tx_blocks_open(c->db, BLOCKS, y->index->structure,
+				       fixed_blocks(&c->scale));
+	y->s = y->blocks ? y->index->open(y->blocks) : NULL;
+	return y->s ? 0 : -errno;
+}
+
 static void ycsb_close(struct tx_client *c)
 {
 	struct ycsb *y = (struct ycsb *)c->priv;
@@ -335,6 +350,11 @@ static int execute(struct rmc_tx *t, struct ycsb *y, const struct request *q)
 	unsigned int f;
 	int err = find(y, q->item, &at);
 
+	if (!err && q->update && q->blind) {
+		make_field(y, q->item, q->field, q->blind, field);
+		return rmc_tx_put(t, rmc_tx_at(at, q->field * field_bytes(y)), field,
+				  field_bytes(y));
+	}
 	if (!err)
 		err = rmc_tx_get(t, at, y->bytes, (const void **)&record);
 	/* all keys are there; a record of another one has fields that do not fit */
@@ -374,7 +394,8 @@ static int run(struct tx_client *c, unsigned int *kind, unsigned int update_perc
 	for (i = 0; i < y->requests; i++) {
 		struct request *q = &y->request[i];
 
-		q->item = zipf_scrambled(&y->zipf, &c->seed);
+		q->item = tx_place(c, zipf_scrambled(&y->zipf, &c->seed), c->scale.keys);
+		q->blind = c->scale.blind ? random_next(&c->seed) : 0;
 		q->update = tx_random(c, 0, 99) < update_percent;
 		q->field = (unsigned int)tx_random(c, 0, fields(y) - 1);
 		*kind = q->update ? UPDATES : *kind;
@@ -568,6 +589,7 @@ static const char *judge(const struct tx_scale *s, const int64_t *sums, int64_t 
 #define YCSB(name_, one_)						\
 	{ .name = name_, .kind = { "reads", "updates" }, .indexed = true,	\
 	  .tables = tables, .accesses = accesses, .load = load,		\
+	  .join = join,							\
 	  .close = ycsb_close, .one = one_, .sum = sum, .judge = judge }
 
 const struct workload ycsb_a = YCSB("ycsb-a", one_a), ycsb_b = YCSB("ycsb-b", one_b);
