@@ -25,6 +25,10 @@
 
 #define LOST_TRIES	3	/* of an access: each takes the RMC's time limit */
 
+/* Before an access that was refused is tried again: doubles from the first to the second */
+#define PAUSE_NS	250U
+#define PAUSE_MAX_NS	32000U
+
 /* --- operations --- */
 
 static void issue(struct rmc_tx_db *db, int slot, enum tx_op_kind kind, struct tx_access *a)
@@ -116,12 +120,12 @@ static int read_done(struct tx_access *a)
 
 /*
  * RMC_S_BUSY: some node has not answered yet that the last transaction of the slot is over, or a line
- * keeps changing.
+ * keeps changing. The own RMC answers that at once.
  */
 static int hades_read(struct rmc_tx *t, struct tx_access *a)
 {
-	unsigned int locked = 0, lost = 0, spins = 0;
-	uint64_t until = 0;
+	unsigned int locked = 0, lost = 0;
+	uint64_t until = 0, pause = PAUSE_NS;
 	int status, err;
 
 	for (;;) {
@@ -142,9 +146,10 @@ static int hades_read(struct rmc_tx *t, struct tx_access *a)
 		} else if (status != RMC_S_TIMEOUT || ++lost == LOST_TRIES) {
 			return over(t, status);
 		}
-		err = rmc_tx_relax(t->db, &spins);
+		err = rmc_tx_pause(t->db, pause);
 		if (err)
 			return rmc_tx_fail(t, err);
+		pause = pause < PAUSE_MAX_NS ? 2 * pause : pause;
 	}
 }
 

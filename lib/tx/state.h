@@ -236,6 +236,8 @@ int rmc_tx_post(struct rmc_tx_db *db, enum tx_op_kind kind, struct tx_access *a)
 int rmc_tx_poll(struct rmc_tx_db *db);
 /* A step of waiting: 0 or -errno */
 int rmc_tx_relax(struct rmc_tx_db *db, unsigned int *spins);
+/* Wait for a time: 0 or -errno */
+int rmc_tx_pause(struct rmc_tx_db *db, uint64_t ns);
 /* Wait until a counter of a set is 0: 0 or -errno */
 int rmc_tx_await(struct rmc_tx_db *db, const uint32_t *counter);
 /* The same until a time of rmc_now_ns(): -ETIMEDOUT */
