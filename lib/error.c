@@ -6,13 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <linux/rmc_domain.h>
+#include <linux/rmc_tx.h>
 #include "internal.h"
 #include "rmc/scheme.h"
 
 static const struct {
 	const char *name;
 	const char *help;
-} statuses[RMC_S_DOMAIN_MAX] = {
+} statuses[RMC_S_TX_MAX] = {
 	[RMC_S_OK]		= { "ok", "success" },
 	[RMC_S_BAD_OP]		= { "bad_op", "unknown operation: this kernel does not have it" },
 	[RMC_S_BAD_LENGTH]	= { "bad_length",
@@ -54,9 +55,20 @@ static const struct {
 	[RMC_S_BAD_SLOT]	= { "bad_slot",
 		"no such slot, not its next message, or not a message that this core has" },
 	[RMC_S_SLOT_BUSY]	= { "slot_busy", "the message before is still in the slot" },
+	[RMC_S_TX_SQUASHED]	= { "tx_squashed",
+		"the transaction conflicts with another one: run it again from its start" },
+	[RMC_S_TX_LOCKED]	= { "tx_locked",
+		"another transaction commits on these lines: try again" },
+	[RMC_S_TX_FULL]		= { "tx_full",
+		"no room for the transaction at the destination: try again later" },
+	[RMC_S_TX_STALE]	= { "tx_stale",
+		"the destination knows nothing of the transaction, or no longer: run it again" },
+	[RMC_S_TX_PART_LOST]	= { "tx_part_lost",
+		"committed, but a node was lost with its part of it" },
 };
 
 static_assert((int)RMC_S_MAX == (int)RMC_S_NO_DOMAIN, "statuses of messages follow the others");
+static_assert((int)RMC_S_DOMAIN_MAX == (int)RMC_S_TX_SQUASHED, "and those of transactions these");
 
 static const struct {
 	const char *name;
@@ -88,14 +100,14 @@ const char *rmc_status_name(int status)
 		return "tx_squashed";
 	if (status == RMC_TX_IN_DOUBT)
 		return "tx_in_doubt";
-	if (status < 0 || status >= RMC_S_DOMAIN_MAX)
+	if (status < 0 || status >= RMC_S_TX_MAX)
 		return "unknown";
 	return statuses[status].name;
 }
 
 const char *rmc_strerror(int result)
 {
-	if (result >= 0 && result < RMC_S_DOMAIN_MAX)
+	if (result >= 0 && result < RMC_S_TX_MAX)
 		return statuses[result].help;
 	if (scheme_status(result))
 		return scheme_statuses[result - RMC_SCHEME_TORN].help;

@@ -178,6 +178,7 @@ static void post(struct rmc_tx_engine *e, const struct rmc_tx_msg *msg, u32 what
 
 	e->op[entry].msg = *msg;
 	e->op[entry].what = what;
+	e->used[entry / 64] |= bit_of(entry % 64);
 	rmc_client_post(&e->client, rmc_wqe_word0(op - RMC_OP_WIRE, msg->nid,
 						  (u64)entry * RMC_TX_MESSAGE_MAX, 0),
 			rmc_wqe_word1(offset, length));
@@ -240,15 +241,18 @@ static void post_part(struct rmc_tx_engine *e, u32 slot, u32 peer)
 /* True if such a message is under way: to be sent again is to be sent once */
 static bool in_flight(const struct rmc_tx_engine *e, const struct rmc_tx_msg *msg)
 {
+	u64 bits;
 	u32 i;
 
-	for (i = 0; i < e->entries; i++) {
-		const struct rmc_tx_op *op = &e->op[i];
+	for (i = 0; i < ARRAY_SIZE(e->used); i++)
+		for (bits = e->used[i]; bits; bits &= bits - 1) {
+			const struct rmc_tx_op *op = &e->op[i * 64 + __ffs64(bits)];
 
-		if (op->what > RMC_TX_OP_ACCESS && op->msg.kind == msg->kind &&
-		    op->msg.nid == msg->nid && op->msg.slot == msg->slot && op->msg.gen == msg->gen)
-			return true;
-	}
+			if (op->what > RMC_TX_OP_ACCESS && op->msg.kind == msg->kind &&
+			    op->msg.nid == msg->nid && op->msg.slot == msg->slot &&
+			    op->msg.gen == msg->gen)
+				return true;
+		}
 	return false;
 }
 
@@ -327,7 +331,7 @@ void rmc_tx_engine_send(struct rmc_tx_engine *e)
 	send_parts(e);
 	while (e->coord->due && may_post(e) && rmc_tx_coord_next(e->coord, &msg))
 		send(e, &msg);
-	if (e->posted)
+	if (e->posted && !e->awake)
 		rmc_client_submit(&e->client);
 	e->posted = 0;
 }
@@ -410,6 +414,7 @@ u32 rmc_tx_engine_take(struct rmc_tx_engine *e)
 		}
 		op = e->op[entry];
 		e->op[entry].what = RMC_TX_OP_FREE;
+		e->used[entry / 64] &= ~bit_of(entry % 64);
 		if (op.what == RMC_TX_OP_ACCESS)
 			access_done(e, &op, entry, status);
 		else if (op.what)
@@ -441,7 +446,7 @@ static void check_epochs(struct rmc_tx_engine *e)
 }
 
 /**
- * rmc_tx_engine_time() - what depends on time: epochs of nodes, messages that are due again
+ * rmc_tx_engine_time() - what depends on time: epochs, messages that are due again, locks held
  * @e: engine; the caller's thread is its client
  * @now_ms: milliseconds
  *
@@ -454,13 +459,13 @@ void rmc_tx_engine_time(struct rmc_tx_engine *e, u32 now_ms)
 	if (now_ms != e->now_ms || !e->self_epoch) {
 		e->now_ms = now_ms;
 		check_epochs(e);
+		rmc_tx_engine_expire(e);
 	}
 	if (now_ms - e->resent_ms >= e->opts.resend_ms) {
 		e->resent_ms = now_ms;
 		for (i = 0; i < e->opts.slots; i++)
 			rmc_tx_coord_resend(e->coord, i);
 	}
-	rmc_tx_engine_expire(e);
 }
 
 /**

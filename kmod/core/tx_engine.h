@@ -29,6 +29,9 @@
 /* rmc_tx_engine_opts.hold_ms, if it is 0 */
 #define RMC_TX_HOLD_MS		100
 
+/* Most entries of an engine's queue */
+#define RMC_TX_ENTRIES		256
+
 /* Times that an access or INTEND is repeated that was lost, or found its lines locked */
 #define RMC_TX_TRIES		8
 
@@ -152,6 +155,8 @@ struct rmc_tx_op {
  * @posted: entries since the last rmc_client_submit()
  * @accesses: slots whose access may be due
  * @parts: slots that may have rmc_tx_txn.ready
+ * @used: bit per entry of the queue in use
+ * @awake: the engine's thread is the worker of its queue pair, which nobody has to wake
  */
 struct rmc_tx_engine {
 	struct rmc_client client;
@@ -174,6 +179,8 @@ struct rmc_tx_engine {
 	u32 posted;
 	u64 accesses;
 	u64 parts;
+	u64 used[RMC_TX_ENTRIES / 64];
+	bool awake;
 };
 
 struct rmc_tx_engine *rmc_tx_engine_create(struct rmc_node *unit, u16 ctx_id,
@@ -190,13 +197,13 @@ int rmc_tx_engine_write(struct rmc_tx_engine *e, u32 slot, u32 nid, u64 offset, 
 int rmc_tx_engine_local(struct rmc_tx_engine *e, u32 slot);
 int rmc_tx_engine_commit(struct rmc_tx_engine *e, u32 slot);
 void rmc_tx_engine_abort(struct rmc_tx_engine *e, u32 slot);
+void rmc_tx_engine_time(struct rmc_tx_engine *e, u32 now_ms);
+u32 rmc_tx_engine_take(struct rmc_tx_engine *e);
+void rmc_tx_engine_send(struct rmc_tx_engine *e);
 /* tx_hold.c */
 int rmc_tx_engine_prepare(struct rmc_tx_engine *e, u32 slot);
 bool rmc_tx_engine_prepared(struct rmc_tx_engine *e, u32 *slot);
 void rmc_tx_engine_expire(struct rmc_tx_engine *e);
-void rmc_tx_engine_time(struct rmc_tx_engine *e, u32 now_ms);
-u32 rmc_tx_engine_take(struct rmc_tx_engine *e);
-void rmc_tx_engine_send(struct rmc_tx_engine *e);
 u32 rmc_tx_engine_poll(struct rmc_tx_engine *e, u32 now_ms);
 bool rmc_tx_engine_ended(struct rmc_tx_engine *e, u32 *slot, u8 *status);
 bool rmc_tx_engine_idle(const struct rmc_tx_engine *e);

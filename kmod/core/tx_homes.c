@@ -53,6 +53,21 @@ struct rmc_tx_home *rmc_tx_home_create(const struct rmc_node *head, u16 ctx_id,
 }
 
 /**
+ * rmc_tx_home_bytes() - memory that a range takes at most
+ * @head: node
+ * @limits: of the participant
+ *
+ * Return: bytes, with what its sources make it allocate later.
+ */
+u64 rmc_tx_home_bytes(const struct rmc_node *head, const struct rmc_tx_limits *limits)
+{
+	u64 from = sizeof(struct rmc_tx_from) + RMC_TX_ASSEMBLIES * sizeof(struct rmc_tx_assembly);
+
+	return sizeof(struct rmc_tx_home) + rmc_tx_part_bytes(limits) +
+	       head->fabric->endpoints * from;
+}
+
+/**
  * rmc_tx_home_destroy() - free a range
  * @home: range that no unit has
  *

@@ -77,6 +77,7 @@ struct rmc_tx_home *rmc_tx_home_create(const struct rmc_node *head, u16 ctx_id,
 				       struct rmc_mem *mem, const struct rmc_tx_limits *limits,
 				       struct rmc_tx_local *local,
 				       struct rmc_tx_locks *shared);
+u64 rmc_tx_home_bytes(const struct rmc_node *head, const struct rmc_tx_limits *limits);
 void rmc_tx_home_destroy(struct rmc_tx_home *home);
 int rmc_tx_homes_add(struct rmc_node *node, struct rmc_tx_home *home);
 void rmc_tx_homes_del(struct rmc_node *node, struct rmc_tx_home *home);

@@ -42,6 +42,7 @@ struct rmc_tx_slots *rmc_tx_slots_create(struct rmc_node *unit, u16 ctx_id,
 		return engine;
 	}
 	s->engine = engine;
+	s->engine->awake = true;
 	s->free = U64_MAX >> (64 - opts->slots);
 	return s;
 }

@@ -15,6 +15,7 @@
 #include "exposed.h"
 #include "quota.h"
 #include "range.h"
+#include "tx.h"
 #include "watch.h"
 
 /* Argument of the calls on workers. */
@@ -337,6 +338,7 @@ struct rmc_umem *rmc_file_seg_del(struct rmc_file *f)
 		rmc_ranges_clear(f);
 		rmc_hide(&u->mem.exposure);
 		remove_from_units(f, u, RMC_LANE_REQ, clear_segment);
+		rmc_tx_range_withdrawn(f, &u->mem);
 		rmc_exposed_del(f->rmc, u);
 		rmc_waiter_release(&u->waiter);
 	}

@@ -27,6 +27,7 @@
 struct rmc_context;
 struct rmc_file_domain;
 struct rmc_file_ranges;
+struct rmc_file_tx;
 struct rmc_member;
 struct rmc_watcher;
 
@@ -42,6 +43,7 @@ struct rmc_watcher;
  * @node: node it acts for; NULL before the first use, then never changes
  * @seg: segment
  * @ranges: further ranges of @seg, kmod/dev/range.c; NULL: none
+ * @tx: range of @seg that has transactions, kmod/dev/tx.c; NULL: none
  * @domain: domain of messages, kmod/dev/domain.c; NULL: none
  * @member: if another file has created it, see file_domain.h; or NULL
  * @dom_cores: queue pairs of this file that receive its messages
@@ -69,6 +71,7 @@ struct rmc_file {
 	struct rmc_node *node;
 	struct rmc_umem *seg;
 	struct rmc_file_ranges *ranges;
+	struct rmc_file_tx *tx;
 	struct rmc_file_domain *domain;
 	struct rmc_member *member;
 	u32 dom_cores;
@@ -102,6 +105,7 @@ enum rmc_map_kind {
 	RMC_MAP_SEND	= 7,
 	RMC_MAP_AQ	= 8,
 	RMC_MAP_ANSWER	= 9,
+	RMC_MAP_TX_LOCKS = 10,
 };
 
 #define RMC_MAP_KIND_SHIFT	40

@@ -6,11 +6,12 @@
 #include <linux/capability.h>
 #include <linux/file.h>
 #include <linux/uaccess.h>
-#include "../core/local.h"
 #include "context.h"
 #include "domain.h"
 #include "ioctl.h"
+#include "query.h"
 #include "range.h"
+#include "tx.h"
 #include "uring_wait.h"
 #include "watch.h"
 
@@ -54,6 +55,7 @@ union args {
 	struct rmc_aq_arm aq_arm;
 	struct rmc_room_arm room_arm;
 	struct rmc_dom_stats dom_stats;
+	struct rmc_tx_reg tx_reg;
 };
 
 /**
@@ -76,93 +78,18 @@ struct entry {
 	void (*undo)(const struct request *r, union args *a);
 };
 
-/* Node whose operations a query is about: the attached one, or the lowest. */
-static const struct rmc_node *asking_node(const struct request *r)
-{
-	/* pairs with the release in rmc_file_attach() */
-	const struct rmc_node *node = r->file ? smp_load_acquire(&r->file->node) : NULL;
-
-	return node ?: r->rmc->node[0];
-}
-
 static int do_query(const struct request *r, union args *a)
 {
-	const struct rmc_config *cfg = &r->rmc->cfg;
-	const struct rmc_port *port = r->rmc->port;
-	struct rmc_query *q = &a->query;
-	/* pairs with the release in rmc_file_attach() */
-	const struct rmc_node *node = r->file ? smp_load_acquire(&r->file->node) : NULL;
-	const struct rmc_node *asking = node ?: r->rmc->node[0];
-	u32 size = q->size;
-
-	if (q->flags)
+	if (a->query.flags)
 		return -EOPNOTSUPP;
-	*q = (struct rmc_query){
-		.size = size,
-		.abi = RMC_ABI_VERSION,
-		.fabric = port->transport->kind,
-		.ni = cfg->ni->id,
-		.nodes = port->fabric.nodes,
-		.local_nodes = port->locals,
-		.first_local = port->first,
-		.nid = node ? node->nid : -1,
-		.ctx_id = r->file ? r->file->ctx->id : -1,
-		.mtu = port->fabric.mtu,
-		.max_length = RMC_LENGTH_MAX,
-		.max_segment = RMC_MAX_SEGMENT,
-		.max_contexts = RMC_MAX_CONTEXTS,
-		.max_qps = RMC_MAX_QPS,
-		.max_buffers = RMC_MAX_BUFFERS,
-		.max_entries = RMC_MAX_ENTRIES,
-		.itt_entries = cfg->itt,
-		.timeout_ms = READ_ONCE(port->fabric.timeout_ms),
-		.op_mask = rmc_op_mask(),
-		.shared_cpu = cfg->share,
-		.att_entries = cfg->att_entries,
-		.att_depth = cfg->att_depth,
-		.att_stall_ms = cfg->att_stall_ms,
-		.sabre_mode = cfg->sabre,
-		.max_sabre = RMC_SABRE_MAX,
-		.units = rmc_fabric_units(&port->fabric),
-		.rrpps = rmc_fabric_rrpps(&port->fabric),
-		.max_waits = RMC_MAX_WAITS,
-		.max_watches = RMC_MAX_WATCHES,
-		.interleave = port->fabric.interleave,
-		.max_ranges = RMC_MAX_RANGES,
-		.local_path = !!rmc_local_reach(asking, asking->nid),
-		.features = RMC_FEATURE_WATCH | RMC_FEATURE_YIELD | RMC_FEATURE_RANGES |
-			    RMC_FEATURE_LOCAL_BYTES | RMC_FEATURE_ORDERED |
-			    (IS_ENABLED(CONFIG_IO_URING) ?
-			     RMC_FEATURE_URING_WAIT | RMC_FEATURE_URING_MSG : 0),
-		.max_qps_user = READ_ONCE(cfg->quota.user[RMC_RES_qps]),
-		.max_qps_context = READ_ONCE(cfg->quota.context[RMC_RES_qps]),
-		.max_files_user = READ_ONCE(cfg->quota.user[RMC_RES_files]),
-		.max_files_context = READ_ONCE(cfg->quota.context[RMC_RES_files]),
-		.max_buffers_user = READ_ONCE(cfg->quota.user[RMC_RES_buffers]),
-		.max_buffers_context = READ_ONCE(cfg->quota.context[RMC_RES_buffers]),
-		.queue_mib_user = READ_ONCE(cfg->quota.user[RMC_RES_queue_mib]),
-		.queue_mib_context = READ_ONCE(cfg->quota.context[RMC_RES_queue_mib]),
-		.max_waits_user = READ_ONCE(cfg->quota.user[RMC_RES_waits]),
-		.max_waits_context = READ_ONCE(cfg->quota.context[RMC_RES_waits]),
-	};
+	rmc_dev_query(r->rmc, r->file, &a->query);
 	return 0;
 }
 
 static int do_node_info(const struct request *r, union args *a)
 {
-	struct rmc_node_info *i = &a->node_info;
-	struct rmc_port *port = r->rmc->port;
-
-	if (i->flags)
-		return -EOPNOTSUPP;
-	if (i->nid >= port->fabric.nodes)
-		return -EINVAL;
-	i->nid = array_index_nospec(i->nid, port->fabric.nodes);
-	i->state = rmc_port_state(port, i->nid);
-	i->epoch = READ_ONCE(port->fabric.node[i->nid].epoch);
-	i->local = !!port->fabric.local[rmc_endpoint(&port->fabric, i->nid)];
-	i->local_bytes = rmc_local_reach(asking_node(r), i->nid);
-	return 0;
+	return a->node_info.flags ? -EOPNOTSUPP :
+				    rmc_dev_node_info(r->rmc, r->file, &a->node_info);
 }
 
 /* Node of an event file: on a context it is the attached one. */
@@ -625,6 +552,36 @@ static int do_dom_stats(const struct request *r, union args *a)
 	return err;
 }
 
+static int do_tx_reg(const struct request *r, union args *a)
+{
+	struct rmc_tx_reg *t = &a->tx_reg;
+	struct rmc_umem *local = NULL;
+	int err;
+
+	if (t->flags)
+		return -EOPNOTSUPP;
+	if (t->length)
+		local = rmc_tx_local_pin(t->local);
+	if (IS_ERR(local))
+		return PTR_ERR(local);
+	mutex_lock(&r->file->lock);
+	err = t->length ? rmc_tx_range_add(r->file, t, local) : rmc_tx_range_del(r->file);
+	mutex_unlock(&r->file->lock);
+	if (err && local)
+		rmc_umem_put(local);
+	return err;
+}
+
+/* What was withdrawn stays so. */
+static void undo_tx_reg(const struct request *r, union args *a)
+{
+	if (!a->tx_reg.length)
+		return;
+	mutex_lock(&r->file->lock);
+	rmc_tx_range_del(r->file);
+	mutex_unlock(&r->file->lock);
+}
+
 static int do_ctx_create(const struct request *r, union args *a)
 {
 	if (!capable(CAP_SYS_ADMIN))
@@ -683,6 +640,7 @@ static const struct entry context_entries[] = {
 	ENTRY(RMC_IOC_AQ_ARM, aq_arm, reserved, false, true, do_aq_arm, NULL),
 	ENTRY(RMC_IOC_ROOM_ARM, room_arm, eventfd, false, true, do_room_arm, NULL),
 	ENTRY(RMC_IOC_DOM_STATS, dom_stats, served_ns, true, false, do_dom_stats, NULL),
+	ENTRY(RMC_IOC_TX_REG, tx_reg, locks_offset, true, true, do_tx_reg, undo_tx_reg),
 };
 
 static const struct entry control_entries[] = {

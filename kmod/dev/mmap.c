@@ -3,6 +3,7 @@
 #include <linux/fs.h>
 #include "../base/compat.h"
 #include "domain.h"
+#include "tx.h"
 
 /* A mapping can be neither split nor moved. */
 static int refuse_split(struct vm_area_struct *vma, unsigned long addr)
@@ -195,6 +196,7 @@ int rmc_file_mmap(struct file *file, struct vm_area_struct *vma)
 	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
 	u32 kind = offset >> RMC_MAP_KIND_SHIFT;
 	u32 id = (offset >> RMC_MAP_ID_SHIFT) & RMC_MAP_ID_MASK;
+	const struct rmc_pages *locks;
 	struct rmc_queues *q;
 	struct rmc_umem *u;
 	int err = -EINVAL;
@@ -232,6 +234,11 @@ int rmc_file_mmap(struct file *file, struct vm_area_struct *vma)
 	case RMC_MAP_AQ:
 	case RMC_MAP_ANSWER:
 		err = map_domain(f, vma, kind, id);
+		break;
+	case RMC_MAP_TX_LOCKS:
+		locks = rmc_tx_locks_pages(f);
+		if (locks && !id)
+			err = map_queue(vma, locks, false);
 		break;
 	}
 	mutex_unlock(&f->lock);

@@ -17,7 +17,15 @@
  */
 #define GFP_QUEUES	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
-static int pages_alloc(struct rmc_pages *p, size_t bytes, int nid)
+/**
+ * rmc_pages_alloc() - allocate zeroed pages, one after another in memory
+ * @p: out
+ * @bytes: at least so many
+ * @nid: NUMA node that is preferred
+ *
+ * Return: 0 or -ENOMEM. Context: may sleep.
+ */
+int rmc_pages_alloc(struct rmc_pages *p, size_t bytes, int nid)
 {
 	u32 order = get_order(bytes), i;
 
@@ -32,7 +40,13 @@ static int pages_alloc(struct rmc_pages *p, size_t bytes, int nid)
 	return 0;
 }
 
-static void pages_free(struct rmc_pages *p)
+/**
+ * rmc_pages_free() - mirror of rmc_pages_alloc()
+ * @p: pages, or zero; those that are mapped live as long as that
+ *
+ * Context: any.
+ */
+void rmc_pages_free(struct rmc_pages *p)
 {
 	u32 i;
 
@@ -141,9 +155,9 @@ static void queues_free(struct rmc_queues *q)
 	if (q->qp.front)
 		rmc_front_destroy(q->qp.front);
 	rmc_order_destroy(&q->qp);
-	pages_free(&q->flags);
-	pages_free(&q->cq);
-	pages_free(&q->wq);
+	rmc_pages_free(&q->flags);
+	rmc_pages_free(&q->cq);
+	rmc_pages_free(&q->wq);
 	kfree_rcu(q, rcu);
 }
 
@@ -159,9 +173,9 @@ static u32 queues_kib(const struct rmc_node *unit, u32 entries, u32 flags)
 
 static int queues_alloc(struct rmc_queues *q, u32 entries, int nid)
 {
-	return pages_alloc(&q->wq, entries * RMC_WQE_SIZE, nid) ?:
-	       pages_alloc(&q->cq, entries * RMC_CQE_SIZE, nid) ?:
-	       pages_alloc(&q->flags, sizeof(struct rmc_qp_flags), nid);
+	return rmc_pages_alloc(&q->wq, entries * RMC_WQE_SIZE, nid) ?:
+	       rmc_pages_alloc(&q->cq, entries * RMC_CQE_SIZE, nid) ?:
+	       rmc_pages_alloc(&q->flags, sizeof(struct rmc_qp_flags), nid);
 }
 
 /*

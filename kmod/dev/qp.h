@@ -69,6 +69,8 @@ struct rmc_queues {
 
 struct rmc_queues *rmc_queues_create(struct rmc_file *f, u32 entries, u32 flags);
 int rmc_queues_destroy(struct rmc_file *f, u32 id);
+int rmc_pages_alloc(struct rmc_pages *p, size_t bytes, int nid);
+void rmc_pages_free(struct rmc_pages *p);
 int rmc_pages_map(const struct rmc_pages *p, struct vm_area_struct *vma);
 
 #endif

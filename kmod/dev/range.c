@@ -6,6 +6,7 @@
 #include "exposed.h"
 #include "file.h"
 #include "range.h"
+#include "tx.h"
 
 /* One more range of a segment. */
 struct rmc_file_range {
@@ -171,9 +172,31 @@ struct rmc_umem *rmc_ranges_del(struct rmc_file *f, u64 start)
 		return ERR_PTR(err);
 	}
 	u = r->umem;
+	rmc_tx_range_withdrawn(f, &r->view);
 	rmc_exposed_del(f->rmc, u);
 	kfree(r);
 	return u;
+}
+
+/**
+ * rmc_ranges_find() - find the further range that has all of some bytes
+ * @f: file, locked
+ * @start: first byte in the segment
+ * @length: bytes
+ *
+ * Return: memory of the range, or NULL. Context: any.
+ */
+struct rmc_mem *rmc_ranges_find(const struct rmc_file *f, u64 start, u64 length)
+{
+	const struct rmc_file_ranges *fr = f->ranges;
+	u32 i;
+
+	lockdep_assert_held(&f->lock);
+	for (i = 0; fr && i < fr->count; i++)
+		if (start >= fr->range[i]->start &&
+		    rmc_mem_covers(&fr->range[i]->view, start, length))
+			return &fr->range[i]->view;
+	return NULL;
 }
 
 /**
@@ -197,6 +220,7 @@ void rmc_ranges_clear(struct rmc_file *f)
 	for (i = 0; i < count; i++)
 		replace_ranges(f, &fr->range[i]->view);
 	for (i = 0; i < count; i++) {
+		rmc_tx_range_withdrawn(f, &fr->range[i]->view);
 		rmc_exposed_del(f->rmc, fr->range[i]->umem);
 		rmc_umem_put(fr->range[i]->umem);
 		kfree(fr->range[i]);

@@ -10,10 +10,12 @@
 #include <linux/types.h>
 
 struct rmc_file;
+struct rmc_mem;
 struct rmc_umem;
 
 int rmc_ranges_add(struct rmc_file *f, struct rmc_umem *u, u64 start);
 struct rmc_umem *rmc_ranges_del(struct rmc_file *f, u64 start);
+struct rmc_mem *rmc_ranges_find(const struct rmc_file *f, u64 start, u64 length);
 void rmc_ranges_clear(struct rmc_file *f);
 
 #endif

@@ -394,7 +394,7 @@ u32 rmc_ni_visit(struct rmc_ni_worker *w)
 	if (w->stages & RMC_STAGE_REQ)
 		done += visit_lane(w, RMC_LANE_REP, rmc_rcp_poll);
 	/* what was decided: an application waits for it */
-	if (unlikely(w->tx))
+	if (unlikely(w->tx) && done)
 		done += visit_tx(w);
 
 	WRITE_ONCE(w->visits, w->visits + 1);

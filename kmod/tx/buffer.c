@@ -16,9 +16,24 @@ static void show(__u64 *filter, const struct rmc_tx_row *row, u64 bit, bool set)
 }
 
 /**
+ * rmc_tx_buffer_show() - the owner sees all lines that a transaction has locked
+ * @p: participant
+ * @t: transaction with a buffer
+ */
+void rmc_tx_buffer_show(struct rmc_tx_part *p, const struct rmc_tx_ref *t)
+{
+	u64 bit = 1ULL << (t->r->buffer - 1);
+
+	if (!p->shared)
+		return;
+	show(p->shared->rd, &t->r->rd, bit, true);
+	show(p->shared->wr, &t->r->wr, bit, true);
+}
+
+/**
  * rmc_tx_buffer_take() - a transaction gets a Locking Buffer, and its owner sees the locks
  * @p: participant with a free buffer
- * @t: transaction; its filters do not change until rmc_tx_buffer_drop()
+ * @t: transaction; what its filters get until rmc_tx_buffer_drop() has to be shown
  *
  * An owner that sees the buffer's bit of @mask sees its filters. One that does not, has not yet
  * passed its barrier, or has set its own bits in struct rmc_tx_local before the caller's barrier.
@@ -32,10 +47,9 @@ void rmc_tx_buffer_take(struct rmc_tx_part *p, struct rmc_tx_ref *t)
 	p->buffers |= bit;
 	p->locks++;
 	t->r->buffer = 1 + i;
+	rmc_tx_buffer_show(p, t);
 	if (!s)
 		return;
-	show(s->rd, &t->r->rd, bit, true);
-	show(s->wr, &t->r->wr, bit, true);
 	if (t->g->source == 1 + p->limits.self)
 		WRITE_ONCE(s->own, s->own | bit);
 	/* pairs with the owner's load of the mask before it tests the filters */

@@ -3,20 +3,40 @@
 #include "ranges.h"
 #include "record.h"
 
-/**
- * rmc_tx_is_locked() - check whether transactions commit that write a line
- * @p: participant
- * @h: hash of the line
- *
- * Return: true if there is one, or seems to be.
- */
-bool rmc_tx_is_locked(const struct rmc_tx_part *p, struct rmc_tx_hash h)
+/* Those whose locks are in a transaction's way; who locks in advance does not wait for who waits */
+static u64 lockers_of(const struct rmc_tx_group *g, const struct rmc_tx_ref *t)
 {
+	u64 lockers = g->locked;
+
+	if (t->r->state != RMC_TX_LOCKED)
+		lockers |= g->reserved;
+	return g == t->g ? lockers & ~t->bit : lockers;
+}
+
+/**
+ * rmc_tx_is_locked() - check whether a line is locked by others
+ * @p: participant
+ * @t: transaction
+ * @h: hash of the line
+ * @write: it must not be locked by readers, either
+ *
+ * Return: true if it is, or seems to be.
+ */
+bool rmc_tx_is_locked(const struct rmc_tx_part *p, const struct rmc_tx_ref *t, struct rmc_tx_hash h,
+		      bool write)
+{
+	const struct rmc_tx_group *g;
+	u64 users;
 	u32 i;
 
-	for (i = 0; i < p->groups; i++)
-		if (p->group[i].locked & rmc_tx_filter_test(&p->group[i].wr, h))
+	for (i = 0; i < p->groups; i++) {
+		g = &p->group[i];
+		users = rmc_tx_filter_test(&g->wr, h);
+		if (write)
+			users |= rmc_tx_filter_test(&g->rd, h);
+		if (lockers_of(g, t) & users)
 			return true;
+	}
 	return false;
 }
 
@@ -52,26 +72,33 @@ static u64 local_users(const struct rmc_tx_local *l, u64 line)
 	       rmc_tx_local_writes(l, rmc_tx_split_hash(line, crc));
 }
 
+/**
+ * rmc_tx_local_locked() - check whether a local transaction that commits uses a line by loads
+ * @p: participant
+ * @t: transaction that asks
+ * @line: number of the line
+ *
+ * Return: true if there is one other than @t, or seems to be.
+ */
+bool rmc_tx_local_locked(const struct rmc_tx_part *p, const struct rmc_tx_ref *t, u64 line)
+{
+	u64 lockers = local_lockers(p);
+
+	if (t->g->source == 1 + p->limits.self)
+		lockers &= ~t->bit;
+	return lockers && lockers & local_users(p->local, line);
+}
+
 /* May it lock its lines, in spite of those that hold locks? (HADES section V-B) */
-static bool may_lock(const struct rmc_tx_part *p, const struct rmc_tx_range *range, u32 count)
+static bool may_lock(const struct rmc_tx_part *p, const struct rmc_tx_ref *t,
+		     const struct rmc_tx_range *range, u32 count)
 {
 	struct rmc_tx_walk w = { .range = range, .count = count };
-	u64 lockers = local_lockers(p);
-	const struct rmc_tx_group *g;
-	struct rmc_tx_hash h;
-	u32 i;
 
-	while (rmc_tx_walk_on(&w)) {
-		h = rmc_tx_hash_of(w.line);
-		for (i = 0; i < p->groups; i++) {
-			g = &p->group[i];
-			if (g->locked & (rmc_tx_filter_test(&g->rd, h) |
-					 rmc_tx_filter_test(&g->wr, h)))
-				return false;
-		}
-		if (lockers && lockers & local_users(p->local, w.line))
+	while (rmc_tx_walk_on(&w))
+		if (rmc_tx_is_locked(p, t, rmc_tx_hash_of(w.line), true) ||
+		    rmc_tx_local_locked(p, t, w.line))
 			return false;
-	}
 	return true;
 }
 
@@ -94,8 +121,13 @@ static struct rmc_tx_line *new_line(struct rmc_tx_ref *t)
 	return &g->line[i];
 }
 
-/* Squash the others that use a line; nobody of them has a lock */
-static void squash_users(struct rmc_tx_part *p, const struct rmc_tx_ref *t, u64 line)
+/**
+ * rmc_tx_squash_users() - squash the others that use a line, and neither have nor reserve locks
+ * @p: participant
+ * @t: transaction that has a lock, or reserves one
+ * @line: number of the line
+ */
+void rmc_tx_squash_users(struct rmc_tx_part *p, const struct rmc_tx_ref *t, u64 line)
 {
 	struct rmc_tx_hash h = rmc_tx_hash_of(line);
 	struct rmc_tx_group *g;
@@ -106,6 +138,7 @@ static void squash_users(struct rmc_tx_part *p, const struct rmc_tx_ref *t, u64 
 		g = &p->group[i];
 		users = rmc_tx_filter_test(&g->rd, h) | rmc_tx_filter_test(&g->wr, h);
 		users &= g->open & ~g->squashed & ~(g == t->g ? t->bit : 0);
+		users &= ~(g->locked | g->reserved);
 		g->squashed |= users;
 		g->hints |= users;
 	}
@@ -113,6 +146,8 @@ static void squash_users(struct rmc_tx_part *p, const struct rmc_tx_ref *t, u64 
 		users = local_users(p->local, line);
 		if (t->g->source == 1 + p->limits.self)
 			users &= ~t->bit;
+		/* those that are committing were asked before: whoever is here now scribbles */
+		users &= ~local_lockers(p);
 		p->local_squashed |= users;
 		if (users) {
 			/* again, as the process may have cleared it for the slot's next one */
@@ -144,27 +179,37 @@ static void lock(struct rmc_tx_part *p, struct rmc_tx_ref *t, const struct rmc_t
 	t->r->cursor = t->r->first;
 	t->r->state = RMC_TX_PREPARED;
 	WRITE_ONCE(t->g->locked, t->g->locked | t->bit);
-	rmc_tx_buffer_take(p, t);
+	if (t->r->buffer)
+		rmc_tx_buffer_show(p, t);
+	else
+		rmc_tx_buffer_take(p, t);
 	if (p->local) {
 		/* a lock, then local filters; the owner's part: a bit there, then the locks */
 		smp_mb();
 	}
 	for (i = t->r->first; i; i = rmc_tx_line_at(t->g, i)->next)
-		squash_users(p, t, rmc_tx_line_at(t->g, i)->line);
+		rmc_tx_squash_users(p, t, rmc_tx_line_at(t->g, i)->line);
 }
 
-/*
- * Is there a Locking Buffer for it? A source may have as many as are free then: half of all, if it
- * is alone. So one that takes all it can leaves some for others.
+/**
+ * rmc_tx_may_buffer() - check whether a transaction may have a Locking Buffer
+ * @p: participant
+ * @t: transaction without one
+ *
+ * A source may have as many as are free then: half of all, if it is alone. So one that takes all
+ * it can leaves some for others.
+ *
+ * Return: true if it may.
  */
-static bool may_buffer(const struct rmc_tx_part *p, const struct rmc_tx_ref *t)
+bool rmc_tx_may_buffer(const struct rmc_tx_part *p, const struct rmc_tx_ref *t)
 {
-	return hweight64(t->g->locked) < p->limits.buffers - p->locks;
+	return hweight64(t->g->locked | t->g->reserved) < p->limits.buffers - p->locks;
 }
 
 /* Refused, and so will each repetition be. What it has in filters can hurt others only. */
-static u8 refuse(struct rmc_tx_ref *t, u8 status)
+static u8 refuse(struct rmc_tx_part *p, struct rmc_tx_ref *t, u8 status)
 {
+	rmc_tx_unlock(p, t);
 	t->r->refused = status;
 	t->g->squashed |= t->bit;
 	t->g->hints &= ~t->bit;
@@ -222,16 +267,18 @@ u8 rmc_tx_part_intend(struct rmc_tx_part *p, const struct rmc_txid *id, u32 flag
 		return status;
 	if (t.r->state == RMC_TX_PREPARED)
 		return same_list(&t, range, count) ? RMC_S_OK : RMC_S_PROTOCOL;
+	if (t.g->reserved & t.bit)
+		return RMC_S_PROTOCOL;
 	if (t.r->refused)
 		return t.r->refused;
 	if (t.g->squashed & t.bit)
-		return refuse(&t, RMC_S_TX_SQUASHED);
+		return refuse(p, &t, RMC_S_TX_SQUASHED);
 	if (id->source == p->limits.self && p->local_squashed & t.bit)
-		return refuse(&t, RMC_S_TX_SQUASHED);
-	if (!may_buffer(p, &t) || lines > RMC_TX_LINES - t.g->lines)
-		return refuse(&t, RMC_S_TX_FULL);
-	if (!may_lock(p, range, count))
-		return refuse(&t, RMC_S_TX_LOCKED);
+		return refuse(p, &t, RMC_S_TX_SQUASHED);
+	if ((!t.r->buffer && !rmc_tx_may_buffer(p, &t)) || lines > RMC_TX_LINES - t.g->lines)
+		return refuse(p, &t, RMC_S_TX_FULL);
+	if (!may_lock(p, &t, range, count))
+		return refuse(p, &t, RMC_S_TX_LOCKED);
 	lock(p, &t, range, count);
 	return RMC_S_OK;
 }

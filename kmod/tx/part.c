@@ -22,7 +22,7 @@ u8 rmc_tx_part_access(struct rmc_tx_part *p, const struct rmc_txid *id, enum rmc
 		      u64 offset, u64 length)
 {
 	struct rmc_tx_hash h;
-	bool locked = false;
+	bool locked = false, write;
 	u64 line, end;
 	struct rmc_tx_ref t;
 	u8 status;
@@ -34,10 +34,12 @@ u8 rmc_tx_part_access(struct rmc_tx_part *p, const struct rmc_txid *id, enum rmc
 	status = rmc_tx_record_open(p, id, &t);
 	if (status)
 		return status;
-	if (t.r->state == RMC_TX_PREPARED)
+	if (t.r->state == RMC_TX_PREPARED || t.g->reserved & t.bit)
 		return RMC_S_PROTOCOL;
 	if (t.g->squashed & t.bit)
 		return RMC_S_TX_SQUASHED;
+	/* who has locked in advance locks what it will write */
+	write = kind == RMC_TX_OWN && t.r->state == RMC_TX_LOCKED;
 	end = rmc_tx_line_of(offset + length - 1) + 1;
 	/* all lines are in the filter before the first one is read */
 	for (line = rmc_tx_line_of(offset); line < end; line++) {
@@ -46,8 +48,10 @@ u8 rmc_tx_part_access(struct rmc_tx_part *p, const struct rmc_txid *id, enum rmc
 			rmc_tx_filter_insert(&t.g->wr, &t.r->wr, h, t.slot);
 		else
 			rmc_tx_filter_insert(&t.g->rd, &t.r->rd, h, t.slot);
-		locked |= rmc_tx_is_locked(p, h);
+		locked |= rmc_tx_is_locked(p, &t, h, write);
 	}
+	if (t.r->buffer)
+		rmc_tx_buffer_show(p, &t);
 	return locked ? RMC_S_TX_LOCKED : RMC_S_OK;
 }
 
@@ -99,7 +103,7 @@ u8 rmc_tx_part_data(struct rmc_tx_part *p, const struct rmc_txid *id, u64 offset
 	    t.r->gen != id->gen)
 		return RMC_S_TX_STALE;
 	if (t.r->state != RMC_TX_PREPARED) {
-		if (t.r->state == RMC_TX_OPEN)
+		if (t.r->state == RMC_TX_OPEN || t.r->state == RMC_TX_LOCKED)
 			return RMC_S_PROTOCOL;
 		return t.r->state == RMC_TX_COMMITTED ? RMC_S_OK : RMC_S_TX_STALE;
 	}
@@ -257,10 +261,13 @@ void rmc_tx_part_silent(struct rmc_tx_part *p, u32 source)
 	if (source >= RMC_TX_SOURCES || !p->group_of[source])
 		return;
 	t.g = &p->group[p->group_of[source] - 1];
-	for (slots = t.g->open & ~t.g->locked; slots; slots &= slots - 1) {
+	for (slots = t.g->open; slots; slots &= slots - 1) {
 		t.slot = __ffs64(slots);
 		t.bit = 1ULL << t.slot;
 		t.r = &t.g->record[t.slot];
+		if (t.r->state == RMC_TX_PREPARED)
+			continue;
+		rmc_tx_unlock(p, &t);
 		t.g->squashed |= t.bit;
 		t.g->hints &= ~t.bit;
 		rmc_tx_record_clear(&t);

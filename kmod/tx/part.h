@@ -16,6 +16,9 @@
  * - OPEN: filters have the lines that it has accessed. It may be marked as squashed, by the INTEND
  *   of another or because an own one was refused: then each further INTEND is refused.
  * - PREPARED: it holds locks on its lines, and nobody may squash it.
+ * - LOCKED: it holds locks of lines that it will read and write, before it does (reserve.c): LOCK,
+ *   until it is not in anybody's way, comes before INTEND then. It may access other lines, too.
+ *   Nobody may squash it, but it has promised nothing.
  * - CLOSED: remembered, so that what was sent twice is answered alike, and late packets of that gen
  *   or older ones create nothing.
  *
@@ -35,6 +38,7 @@ enum rmc_tx_record_state {
 	RMC_TX_PREPARED	= 2,
 	RMC_TX_COMMITTED = 3,	/* closed */
 	RMC_TX_ABORTED	= 4,	/* closed */
+	RMC_TX_LOCKED	= 5,
 };
 
 enum rmc_tx_access {
@@ -93,7 +97,8 @@ struct rmc_tx_record {
  * @source: 1 + endpoint; 0: the group is free
  * @lines: lines in use
  * @open: slots that are OPEN or PREPARED
- * @locked: slots that are PREPARED: the lock mask
+ * @locked: slots that are PREPARED or LOCKED: the lock mask
+ * @reserved: slots that are OPEN and wait for locks in advance
  * @squashed: slots that are OPEN and marked as squashed
  * @hints: those of them that rmc_tx_part_hint() has not named
  * @rd: read filters
@@ -107,6 +112,7 @@ struct rmc_tx_group {
 	u32 lines;
 	u64 open;
 	u64 locked;
+	u64 reserved;
 	u64 squashed;
 	u64 hints;
 	struct rmc_tx_filter rd;
@@ -142,6 +148,8 @@ struct rmc_tx_limits {
  * @groups: 1 + index of the last group in use
  * @locks: Locking Buffers in use
  * @buffers: which of them
+ * @waiters: transactions that wait for locks in advance
+ * @waiter: names of them, who has waited for longest first
  * @local_squashed: slots of @local that were squashed: not a hint, unlike the word there. A slot's
  *	mark is cleared by a CLOSE with RMC_TX_LOCAL, the first of its gen. So a transaction that has
  *	used lines by loads and stores has ended only after its own node has answered CLOSE
@@ -156,6 +164,11 @@ struct rmc_tx_part {
 	u32 groups;
 	u32 locks;
 	u64 buffers;
+	u32 waiters;
+	struct {
+		u16 source;
+		u16 slot;
+	} waiter[RMC_TX_WAITERS];
 	u64 local_squashed;
 	u16 group_of[RMC_TX_SOURCES];
 	struct rmc_tx_group group[];
@@ -173,6 +186,8 @@ u8 rmc_tx_part_access(struct rmc_tx_part *p, const struct rmc_txid *id, enum rmc
 		      u64 offset, u64 length);
 u8 rmc_tx_part_intend(struct rmc_tx_part *p, const struct rmc_txid *id, u32 flags,
 		      const struct rmc_tx_range *range, u32 count);
+u8 rmc_tx_part_lock(struct rmc_tx_part *p, const struct rmc_txid *id,
+		    const struct rmc_tx_range *range, u32 writes, u32 reads);
 u8 rmc_tx_part_data(struct rmc_tx_part *p, const struct rmc_txid *id, u64 offset,
 		    const u8 *data, u32 length);
 u8 rmc_tx_part_close(struct rmc_tx_part *p, const struct rmc_txid *id, u32 flags,

@@ -82,10 +82,8 @@ static void free_lines(struct rmc_tx_ref *t)
  */
 void rmc_tx_record_finish(struct rmc_tx_part *p, struct rmc_tx_ref *t, u32 gen, u8 state)
 {
-	if (t->g->locked & t->bit)
-		rmc_tx_buffer_drop(p, t);
+	rmc_tx_unlock(p, t);
 	t->g->open &= ~t->bit;
-	t->g->locked &= ~t->bit;
 	t->g->squashed &= ~t->bit;
 	t->g->hints &= ~t->bit;
 	rmc_tx_record_clear(t);

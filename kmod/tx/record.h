@@ -24,10 +24,16 @@ u8 rmc_tx_record_find(struct rmc_tx_part *p, const struct rmc_txid *id, bool cre
 u8 rmc_tx_record_open(struct rmc_tx_part *p, const struct rmc_txid *id, struct rmc_tx_ref *t);
 void rmc_tx_record_clear(struct rmc_tx_ref *t);
 void rmc_tx_record_finish(struct rmc_tx_part *p, struct rmc_tx_ref *t, u32 gen, u8 state);
-/* in lock.c and buffer.c */
+/* in lock.c, buffer.c and reserve.c */
 void rmc_tx_buffer_take(struct rmc_tx_part *p, struct rmc_tx_ref *t);
 void rmc_tx_buffer_drop(struct rmc_tx_part *p, struct rmc_tx_ref *t);
-bool rmc_tx_is_locked(const struct rmc_tx_part *p, struct rmc_tx_hash h);
+void rmc_tx_buffer_show(struct rmc_tx_part *p, const struct rmc_tx_ref *t);
+bool rmc_tx_is_locked(const struct rmc_tx_part *p, const struct rmc_tx_ref *t, struct rmc_tx_hash h,
+		      bool write);
+bool rmc_tx_local_locked(const struct rmc_tx_part *p, const struct rmc_tx_ref *t, u64 line);
+bool rmc_tx_may_buffer(const struct rmc_tx_part *p, const struct rmc_tx_ref *t);
+void rmc_tx_squash_users(struct rmc_tx_part *p, const struct rmc_tx_ref *t, u64 line);
+void rmc_tx_unlock(struct rmc_tx_part *p, struct rmc_tx_ref *t);
 
 static inline bool rmc_tx_is_closed(const struct rmc_tx_record *r)
 {
@@ -42,6 +48,17 @@ static inline struct rmc_tx_line *rmc_tx_line_at(struct rmc_tx_group *g, u32 ind
 static inline struct rmc_tx_hash rmc_tx_hash_of(u64 line)
 {
 	return rmc_tx_hash(rmc_tx_crc(line));
+}
+
+/* Has it done nothing here? */
+static inline bool rmc_tx_record_is_new(const struct rmc_tx_record *r)
+{
+	u64 any = r->refused;
+	u32 i;
+
+	for (i = 0; i < RMC_TX_ROW; i++)
+		any |= r->rd.bit[i] | r->wr.bit[i];
+	return !any;
 }
 
 #endif

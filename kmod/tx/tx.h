@@ -44,6 +44,8 @@ enum {
 	RMC_TX_RANGES	= RMC_TX_MAX_RANGES,
 	/* Locking Buffers: transactions that hold locks of a participant at a time */
 	RMC_TX_BUFFERS	= 32,
+	/* transactions that wait for locks in advance at a participant */
+	RMC_TX_WAITERS	= 8,
 };
 
 /**

@@ -6,6 +6,8 @@ int rmc_tx_local_init(struct tx_local *t, struct tx_range *range, uint32_t lines
 {
 	memset(t, 0, sizeof(*t));
 	t->range = range;
+	t->base = range->base;
+	t->marks = &range->filters->squashed;
 	t->key = TX_LOCAL_NO_KEY;
 	return rmc_tx_redo_init(&t->redo, lines);
 }
@@ -51,7 +53,7 @@ void rmc_tx_local_begin(struct tx_local *t, uint32_t slot, struct tx_bits *bits)
 	t->squashed = TX_LOCAL_OK;
 	t->by_rmc = 0;
 	/* of an earlier one; if it is late, this one is squashed for nothing */
-	if (rmc_load_relaxed(&t->range->filters->squashed) & t->bit)
+	if (rmc_load_relaxed(t->marks) & t->bit)
 		tx_bits_clear(&t->range->filters->squashed, t->bit);
 	new_use(t);
 }
@@ -74,7 +76,7 @@ int rmc_tx_local_check(struct tx_local *t)
 	if (t->squashed)
 		return (int)t->squashed;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (rmc_load_relaxed(&t->range->filters->squashed) & t->bit)
+	if (rmc_load_relaxed(t->marks) & t->bit)
 		return squash(t, TX_LOCAL_SQUASHED);
 	return TX_LOCAL_OK;
 }
@@ -168,7 +170,7 @@ static int line_to_write(struct tx_local *t, uint64_t line, struct tx_redo_line 
 		if (err)
 			return err;
 		/* torn, if it is squashed meanwhile: the caller looks at that before it returns */
-		copy_out(l->data, t->range->base + line * TX_REDO_LINE, TX_REDO_LINE);
+		copy_out(l->data, t->base + line * TX_REDO_LINE, TX_REDO_LINE);
 		l->ready = 1;
 		t->writes++;
 	}
@@ -183,44 +185,60 @@ static size_t part_of_line(uint64_t offset, size_t len)
 	return n < len ? n : len;
 }
 
-/* Bytes from offset on of lines that were read and not written: they are copied together */
-static size_t read_before(const struct tx_local *t, uint64_t offset, size_t len)
+/* Two entries of the filter bits; they are not aligned to both */
+typedef uint64_t two_entries __attribute__((vector_size(16), aligned(8)));
+
+/* Have all lines from line on been read, and not written? Without a branch for each */
+static int read_before(const struct tx_local *t, uint64_t line, size_t lines)
 {
-	uint64_t line = offset / TX_REDO_LINE, last = (offset + len - 1) / TX_REDO_LINE;
+	const uint64_t *entry = t->bits->entry + line % TX_BITS_LINES;
+	uint64_t first = (line << 30 | t->key) + TX_BITS_RD;
+	two_entries expected = { first, first + (1ULL << 30) }, others = { 0, 0 };
 	size_t n;
 
-	while (line <= last && tx_bits_of(t, line) == TX_BITS_RD)
-		line++;
-	n = line * TX_REDO_LINE > offset ? line * TX_REDO_LINE - offset : 0;
-	return n < len ? n : len;
+	if (lines > TX_BITS_LINES - line % TX_BITS_LINES)
+		return 0;
+	for (n = 0; n + 2 <= lines; n += 2) {
+		others |= *(const two_entries *)(entry + n) ^ expected;
+		expected += 2ULL << 30;
+	}
+	if (n < lines && entry[n] != expected[0])
+		return 0;
+	return !(others[0] | others[1]);
+}
+
+static int read_lines(struct tx_local *t, uint64_t offset, uint8_t *to, size_t len)
+{
+	uint64_t bits, line;
+	size_t n, in;
+	int err;
+
+	for (; len; offset += n, to += n, len -= n) {
+		line = offset / TX_REDO_LINE;
+		in = offset % TX_REDO_LINE;
+		n = part_of_line(offset, len);
+		bits = tx_bits_of(t, line);
+		if (bits > (TX_BITS_RD | TX_BITS_WR)) {
+			err = first_read(t, line);
+			if (err)
+				return err;
+			bits = tx_bits_of(t, line);
+		}
+		if (bits & TX_BITS_WR)
+			memcpy(to, tx_redo_find(&t->redo, line)->data + in, n);
+		else
+			copy_out(to, t->base + offset, n);
+	}
+	return tx_local_alive(t);
 }
 
 int rmc_tx_local_read(struct tx_local *t, uint64_t offset, void *data, size_t len)
 {
-	uint8_t *to = (uint8_t *)data;
-	uint64_t bits;
-	size_t n;
-	int err;
+	size_t lines = (offset % TX_REDO_LINE + len + TX_REDO_LINE - 1) / TX_REDO_LINE;
 
-	for (; len; offset += n, to += n, len -= n) {
-		n = read_before(t, offset, len);
-		if (n) {
-			copy_out(to, t->range->base + offset, n);
-			continue;
-		}
-		bits = tx_bits_of(t, offset / TX_REDO_LINE);
-		if (bits > (TX_BITS_RD | TX_BITS_WR)) {
-			err = first_read(t, offset / TX_REDO_LINE);
-			if (err)
-				return err;
-			bits = tx_bits_of(t, offset / TX_REDO_LINE);
-		}
-		if (!(bits & TX_BITS_WR))
-			continue;
-		n = part_of_line(offset, len);
-		memcpy(to, tx_redo_find(&t->redo, offset / TX_REDO_LINE)->data +
-		       offset % TX_REDO_LINE, n);
-	}
+	if (t->squashed || !read_before(t, offset / TX_REDO_LINE, lines))
+		return read_lines(t, offset, (uint8_t *)data, len);
+	copy_out(data, t->base + offset, len);
 	return tx_local_alive(t);
 }
 

@@ -73,10 +73,13 @@ enum tx_local_status {
 
 /* A transaction, of a slot, again and again */
 struct tx_local {
-	struct tx_range *range;
+	/* what a filtered read needs, in one line */
 	struct tx_bits *bits;		/* of the thread that runs it */
 	uint64_t key;			/* of its entries there; TX_LOCAL_NO_KEY: squashed */
+	const uint8_t *base;		/* of the range */
+	const __u64 *marks;		/* its filters' word squashed */
 	uint64_t bit;			/* of its slot */
+	struct tx_range *range;
 	uint32_t slot;
 	enum tx_local_status squashed;	/* TX_LOCAL_OK: not yet noticed */
 	int by_rmc;			/* evicted: the next one does not use tags */
@@ -84,7 +87,7 @@ struct tx_local {
 	uint64_t sets[TX_TAG_WORDS];
 	struct tx_redo redo;
 	uint64_t reads, writes, evicted;	/* first accesses to a line */
-};
+} __attribute__((aligned(64)));
 
 #define TX_LOCAL_NO_KEY	UINT64_MAX
 
@@ -124,7 +127,7 @@ static inline uint64_t tx_bits_of(const struct tx_local *t, uint64_t line)
 static inline int tx_local_alive(struct tx_local *t)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (rmc_likely(!(rmc_load_relaxed(&t->range->filters->squashed) & t->bit)))
+	if (rmc_likely(!(rmc_load_relaxed(t->marks) & t->bit)))
 		return TX_LOCAL_OK;
 	return rmc_tx_local_check(t);
 }
@@ -134,7 +137,7 @@ static inline int tx_local_read(struct tx_local *t, uint64_t offset, void *data,
 {
 	if (rmc_likely(len <= TX_REDO_LINE - offset % TX_REDO_LINE &&
 		       tx_bits_of(t, offset / TX_REDO_LINE) == TX_BITS_RD)) {
-		copy_out(data, t->range->base + offset, len);
+		copy_out(data, t->base + offset, len);
 		return tx_local_alive(t);
 	}
 	return rmc_tx_local_read(t, offset, data, len);

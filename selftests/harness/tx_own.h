@@ -55,7 +55,7 @@ static inline void own_begin(struct own_node *n)
 		.free_slots = U64_MAX,
 	};
 	pthread_mutex_init(&n->rrpp, NULL);
-	n->p = rmc_tx_part_new(&limits, &n->mem, &n->local);
+	n->p = rmc_tx_part_new(&limits, &n->mem, &n->local, &n->locks);
 }
 
 /* true: nothing is left of any transaction */
@@ -77,61 +77,13 @@ static inline bool own_end(struct own_node *n)
 	return !left;
 }
 
-/* ---- Locking Buffers as their readers see them ---- */
-
-static inline void own_publish_bits(u64 *words, const u64 *row, u64 bit)
-{
-	u64 w;
-	u32 i;
-
-	for (i = 0; i < RMC_TX_ROW; i++)
-		for (w = row[i]; w; w &= w - 1)
-			rmc_os_or64(&words[i * 64 + __ffs64(w)], bit);
-}
-
-/* What a transaction holds, or will, if its INTEND is acked: before that is called */
-static inline u64 own_publish(struct own_node *n, const struct rmc_txid *id,
-			      const struct rmc_tx_range *range, u32 count)
-{
-	const struct rmc_tx_record *r = rmc_tx_part_record(n->p, id->source, id->slot);
-	u64 bit = ~n->locks.mask & -~n->locks.mask, line;
-	struct rmc_tx_hash h;
-	u32 i;
-
-	if (r && r->gen == id->gen) {
-		own_publish_bits((u64 *)n->locks.rd, r->rd.bit, bit);
-		own_publish_bits((u64 *)n->locks.wr, r->wr.bit, bit);
-	}
-	for (i = 0; i < count; i++)
-		for (line = rmc_tx_line_of(range[i].offset);
-		     line <= rmc_tx_line_of(range[i].offset + range[i].length - 1); line++) {
-			h = rmc_tx_hash(rmc_tx_crc(line));
-			rmc_os_or64((u64 *)&n->locks.wr[h.a], bit);
-			rmc_os_or64((u64 *)&n->locks.wr[h.b], bit);
-		}
-	__atomic_fetch_or(&n->locks.mask, bit, __ATOMIC_RELEASE);
-	return bit;
-}
-
-static inline void own_withdraw(struct own_node *n, u64 bit)
-{
-	u32 i;
-
-	__atomic_fetch_and(&n->locks.mask, ~bit, __ATOMIC_SEQ_CST);
-	for (i = 0; i < RMC_TX_BITS; i++) {
-		__atomic_fetch_and(&n->locks.rd[i], ~bit, __ATOMIC_RELEASE);
-		__atomic_fetch_and(&n->locks.wr[i], ~bit, __ATOMIC_RELEASE);
-	}
-}
-
 /* ---- messages ---- */
 
-/* A transaction that commits: its name, what it writes, and its Locking Buffer */
+/* A transaction that commits: its name, and what it writes */
 struct own_commit {
 	struct rmc_txid id;
 	struct rmc_tx_range range[OWN_RANGES];
 	u32 count;
-	u64 buffer;
 };
 
 static inline struct rmc_txid own_tx(struct own_node *n, u32 source, u32 slot)
@@ -159,10 +111,7 @@ static inline u8 own_intend(struct own_node *n, struct own_commit *c, u32 source
 
 	c->id = own_tx(n, source, slot);
 	pthread_mutex_lock(&n->rrpp);
-	c->buffer = own_publish(n, &c->id, c->range, c->count);
 	status = rmc_tx_part_intend(n->p, &c->id, 0, c->range, c->count);
-	if (status)
-		own_withdraw(n, c->buffer);
 	pthread_mutex_unlock(&n->rrpp);
 	return status;
 }
@@ -184,8 +133,7 @@ static inline u8 own_close(struct own_node *n, struct own_commit *c)
 	u8 status;
 
 	pthread_mutex_lock(&n->rrpp);
-	status = rmc_tx_part_close(n->p, &c->id, true);
-	own_withdraw(n, c->buffer);
+	status = rmc_tx_part_close(n->p, &c->id, RMC_TX_LOCAL, true);
 	pthread_mutex_unlock(&n->rrpp);
 	n->gen[c->id.source][c->id.slot]++;
 	return status;
@@ -196,7 +144,7 @@ static inline void own_abort(struct own_node *n, u32 source, u32 slot)
 	struct rmc_txid id = own_tx(n, source, slot);
 
 	pthread_mutex_lock(&n->rrpp);
-	rmc_tx_part_close(n->p, &id, false);
+	rmc_tx_part_close(n->p, &id, RMC_TX_LOCAL, false);
 	pthread_mutex_unlock(&n->rrpp);
 	n->gen[source][slot]++;
 }

@@ -555,7 +555,7 @@ static inline bool part_clean(const struct rmc_tx_part *p)
 	for (g = 0; g < p->groups; g++) {
 		const struct rmc_tx_group *group = &p->group[g];
 
-		if (group->lines || group->open || group->locked || group->squashed)
+		if (group->lines || group->open || group->locked || group->squashed || group->reserved)
 			return false;
 		for (i = 0; i < RMC_TX_BITS; i++)
 			if (group->rd.bit[i] || group->wr.bit[i])
@@ -564,7 +564,7 @@ static inline bool part_clean(const struct rmc_tx_part *p)
 			if (group->used[i])
 				return false;
 	}
-	return !p->locks && !p->buffers && (!p->shared || !p->shared->mask);
+	return !p->locks && !p->waiters && !p->buffers && (!p->shared || !p->shared->mask);
 }
 
 static inline struct view node_view(u32 n)

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <linux/rmc_domain.h>
+#include <linux/rmc_tx.h>
 #include <rmc/rmc.h>
 #include "fake_rmc.h"
 #include "../tap.h"
@@ -678,12 +679,12 @@ static void test_words(void)
 {
 	int i;
 
-	for (i = 0; i < RMC_S_DOMAIN_MAX; i++) {
+	for (i = 0; i < RMC_S_TX_MAX; i++) {
 		CHECK(strcmp(rmc_status_name(i), "unknown"));
 		CHECK(strlen(rmc_strerror(i)) > 5);
 	}
 	CHECK(!strcmp(rmc_status_name(RMC_S_OUT_OF_RANGE), "out_of_range"));
-	CHECK(!strcmp(rmc_status_name(RMC_S_DOMAIN_MAX), "unknown"));
+	CHECK(!strcmp(rmc_status_name(RMC_S_TX_MAX), "unknown"));
 	CHECK(strstr(rmc_strerror(99), "99"));
 	CHECK(strstr(rmc_strerror(-ESHUTDOWN), "torn down"));
 }

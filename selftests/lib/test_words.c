@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <linux/rmc_domain.h>
+#include <linux/rmc_tx.h>
 #include "../../lib/internal.h"
 #include "rmc/scheme.h"
 #include "../tap.h"
@@ -14,12 +15,12 @@
 static void statuses(void)
 {
 	CHECK(!strcmp(rmc_status_name(RMC_S_OK), "ok"));
-	CHECK(!strcmp(rmc_status_name(RMC_S_DOMAIN_MAX), "unknown"));
+	CHECK(!strcmp(rmc_status_name(RMC_S_TX_MAX), "unknown"));
 	CHECK(!strcmp(rmc_status_name(-1), "unknown"));
 	CHECK(!strcmp(rmc_status_name(RMC_SCHEME_TORN), "torn"));
 	CHECK(!strcmp(rmc_status_name(RMC_SCHEME_LEASE_OVER), "lease_over"));
 	CHECK(!strcmp(rmc_status_name(RMC_SCHEME_LEASE_OVER + 1), "unknown"));
-	CHECK(strstr(rmc_strerror(RMC_S_DOMAIN_MAX), "unknown status"));
+	CHECK(strstr(rmc_strerror(RMC_S_TX_MAX), "unknown status"));
 	CHECK(strstr(rmc_strerror(RMC_SCHEME_TORN), "read it again"));
 	CHECK(strstr(rmc_strerror(RMC_SCHEME_LEASE_OVER + 1), "unknown status"));
 	CHECK(strstr(rmc_strerror(-EBUSY), "drain the completion queue"));

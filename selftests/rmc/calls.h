@@ -41,6 +41,8 @@ union arg {
 	struct rmc_aq_arm aq_arm;
 	struct rmc_room_arm room_arm;
 	struct rmc_dom_stats dom_stats;
+	struct rmc_tx_reg tx_reg;
+	struct rmc_tx_open tx_open;
 };
 
 static const struct call {
@@ -91,6 +93,7 @@ static const struct call {
 	{ "ROOM_ARM", RMC_IOC_ROOM_ARM, FILE_, sizeof(struct rmc_room_arm), ENOENT, { -1, -1 }, 0 },
 	{ "AQ_ARM", RMC_IOC_AQ_ARM, FILE_, sizeof(struct rmc_aq_arm), ENOENT,
 	  { offsetof(struct rmc_aq_arm, reserved), -1 }, 0 },
+	{ "TX_REG", RMC_IOC_TX_REG, FILE_, sizeof(struct rmc_tx_reg), 0, { -1, -1 }, 1 },
 	{ "DOM_STATS", RMC_IOC_DOM_STATS, FILE_, sizeof(struct rmc_dom_stats), ENOENT, { -1, -1 }, 1 },
 };
 
@@ -175,6 +178,9 @@ static void good_arg(const struct call *c, union arg *a)
 		a->room_arm.qp_id = 4711;
 		a->room_arm.eventfd = -1;
 		break;
+	case RMC_IOC_TX_REG:
+		a->tx_reg.length = 64;
+		break;
 	case RMC_IOC_AQ_ARM:
 		a->aq_arm.qp_id = 4711;
 		a->aq_arm.eventfd = -1;
@@ -211,6 +217,11 @@ static int issue(const struct call *c, int device, void *arg)
 		struct rmc_dom_destroy gone = { .size = sizeof(gone) };
 
 		CHECK(!ioctl(fd, RMC_IOC_DOM_DESTROY, &gone));
+	}
+	if (c->cmd == RMC_IOC_TX_REG) {
+		struct rmc_tx_reg none = { .size = sizeof(none) };
+
+		CHECK(!ioctl(fd, RMC_IOC_TX_REG, &none));
 	}
 	if (c->cmd == RMC_IOC_SEG_UNREG)
 		CHECK(!seg_reg(fd, e.seg, PAGE, 0));

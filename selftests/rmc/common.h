@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <linux/rmc_domain.h>
+#include <linux/rmc_tx.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -180,7 +180,7 @@ static void vandalise(uint32_t seed, bool with_buffers)
 	for (i = 0; i < ENTRIES; i++) {
 		uint32_t word = rmc_load_relaxed(&v.cq[i].word);
 
-		CHECK(rmc_cqe_slot(word) < ENTRIES && rmc_cqe_status(word) < RMC_S_DOMAIN_MAX);
+		CHECK(rmc_cqe_slot(word) < ENTRIES && rmc_cqe_status(word) < RMC_S_TX_MAX);
 	}
 	rmc_qp_destroy(v.e.qp);
 	check_guards("buffer", &v.buf);

@@ -59,6 +59,9 @@ atomics_tile	atomics	nodes=4,ni=per_tile,units=4,rrpps=2,mtu=64	60
 sabre_edge	sabre	nodes=4,ni=edge,units=2		150
 sabre_fused	sabre	nodes=4,ni=fused		150
 sabre_mtu64	sabre	nodes=4,ni=pair,mtu=64,att_entries=2	150
+tx_fused	tx	nodes=4,ni=fused		90
+tx_edge		tx	nodes=4,ni=edge,units=2		90
+tx_split	tx	nodes=4,ni=split,units=2	90
 life_fused	life	nodes=4,ni=fused		180
 life_pair	life	nodes=4,ni=pair			180
 life_tile	life	nodes=4,ni=per_tile,units=4	180

@@ -163,10 +163,62 @@ static void test_transfers(const struct testbed_opts *o)
 	CHECK(squashed > 0);
 }
 
+/* Milliseconds until an entry completes, without costs of software */
+static u32 ms_of(struct tx_app *p, u32 entry, int status)
+{
+	u32 ms, i;
+
+	for (ms = 0; ms < 1000; ms++) {
+		for (i = 0; i < 64; i++)
+			testbed_visit(&p->b->w);
+		tx_app_poll(p);
+		if (p->status[entry] >= 0)
+			break;
+		testbed_tick(&p->b->w, 1);
+	}
+	CHECK_EQ(p->status[entry], status);
+	return ms;
+}
+
+/* With the link model: a commit is decided after one round trip, whatever the number of nodes. */
+static void test_round_trips(const struct testbed_opts *o)
+{
+	struct rmc_model m = { .topology = RMC_TOPOLOGY_CROSSBAR, .hop_ns = 5000000 };
+	u32 nodes, i, slot, read, commit;
+	struct tx_app p;
+	struct tx_apps t;
+
+	rmc_filters = 1;
+	apps_make(&t, o, TX_NODES, false, &slots_opts);
+	apps_timeouts(&t, 1000, 0);
+	tx_app_init(&p, &t, 0, 8);
+	model_set(&t.b.w, &m);
+	read = ms_of(&p, tx_app_post(&p, RMC_OP_READ, 1, TX_START, p.buf, 64), RMC_S_OK);
+	CHECK(read >= 10);
+	for (nodes = 1; nodes < TX_NODES; nodes++) {
+		slot = tx_app_slot(&p, nodes);
+		for (i = 1; i <= nodes; i++)
+			CHECK_EQ(ms_of(&p, tx_app_get(&p, RMC_OP_TX_READ, slot, i, TX_START, 64), RMC_S_OK),
+				 read);
+		/* and one's own, which is asked first and takes no time */
+		CHECK_EQ(ms_of(&p, tx_app_get(&p, RMC_OP_TX_READ, slot, 0, TX_START, 64), RMC_S_OK), 0);
+		tx_app_begin(&p, nodes + 1);
+		for (i = 0; i <= nodes; i++)
+			tx_app_item(&p, i, i, TX_START, &(u64){ nodes }, 8);
+		commit = ms_of(&p, tx_app_commit_post(&p, slot), RMC_S_OK);
+		CHECK(commit >= read && commit <= read + 1);
+		CHECK(apps_idle(&t, false));
+		CHECK_EQ(word_at(&t.b, nodes, TX_START), nodes);
+	}
+	tx_app_fini(&p);
+	apps_free(&t);
+}
+
 int main(void)
 {
 	static const struct matrix_test tests[] = {
 		{ "transfers of all nodes, also over links that lose and double", test_transfers },
+		{ "round trips of a commit", test_round_trips },
 	};
 	static const struct testbed_opts opts[] = {
 		{ .ni = "fused", .mtu = 4096 },

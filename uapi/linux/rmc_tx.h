@@ -74,9 +74,9 @@ static inline __u32 rmc_tx_length(__u32 slot, __u32 length)
  * @reserved: 0
  *
  * The length of the WQ entry is that of all of it: this line, @count times struct rmc_tx_range, and
- * for a TX_COMMIT the new content of each range in turn, each up to a multiple of 8 bytes. Ranges of
- * a node do not overlap. The RMC copies all of it before it sends anything, and looks at nothing
- * of it again.
+ * for a TX_COMMIT the new content of each range in turn, each up to a multiple of 8 bytes. Ranges
+ * of a node do not overlap. The RMC copies all of it before it sends anything, and looks at
+ * nothing of it again.
  *
  * A TX_COMMIT completes with RMC_S_OK when the transaction is decided and its own node has stored
  * its part: other transactions see all of it or nothing. RMC_S_TX_PART_LOST is a commit, too. With
@@ -117,14 +117,15 @@ struct rmc_tx_item {
  * @wr2: second section of the write filters
  * @squashed: slots that the RMC has squashed: a hint for their owner. The RMC sets a bit before it
  *	stores anything that the transaction must not see
+ * @reserved: 0
  *
  * In memory of the process that owns the segment, which writes it. What it says concerns the
  * isolation of that memory only. A line is its number in the segment; rd has both halves of
- * CRC32C(line), 8 bytes, modulo RMC_TX_FILTER_BITS; wr1 CRC32C(line) modulo RMC_TX_WR1_BITS; wr2 line
- * modulo RMC_TX_WR2_BITS.
+ * CRC32C(line), 8 bytes, modulo RMC_TX_FILTER_BITS; wr1 CRC32C(line) modulo RMC_TX_WR1_BITS; wr2
+ * line modulo RMC_TX_WR2_BITS.
  *
- * A transaction sets its bit, then, after a full barrier, looks at struct rmc_tx_locks. The RMC sets
- * a lock there, then, after a full barrier, looks for bits here. So one sees the other.
+ * A transaction sets its bit, then, after a full barrier, looks at struct rmc_tx_locks. The RMC
+ * sets a lock there, then, after a full barrier, looks for bits here. So one sees the other.
  */
 struct rmc_tx_local {
 	__u64 rd[RMC_TX_FILTER_BITS];
@@ -140,6 +141,7 @@ struct rmc_tx_local {
  * @own: those of them whose transaction is the owner's own: of a slot of its own unit
  * @rd: read filters, by bit: bit i of word b is bit b of the filter in buffer i
  * @wr: write filters
+ * @reserved: 0
  *
  * The RMC writes it; the owner's mapping is read-only. A buffer's bits are there before its bit of
  * @mask is set, and until after it is cleared. Bits of lines as in rmc_tx_local.rd.
@@ -158,8 +160,8 @@ struct rmc_tx_locks {
  * @flags: must be 0
  * @offset: first byte in the segment, a multiple of 64
  * @length: bytes, a multiple of 64; 0: withdraw the range
- * @local: address of a struct rmc_tx_local that is zero, on a cache line; pinned like a local buffer.
- *	0: the owner, too, accesses the range through the RMC only
+ * @local: address of a struct rmc_tx_local that is zero, on a cache line; pinned like a local
+ *	buffer. 0: the owner, too, accesses the range through the RMC only
  * @buffers: transactions that may commit at a time, 1 .. 64; 0: the kernel's default
  * @groups: endpoints that may have transactions here; 0: all of the fabric
  * @locks_offset: out: mmap() sizeof(struct rmc_tx_locks) there, read-only
@@ -194,8 +196,8 @@ struct rmc_tx_reg {
  * They are the queue pair's until it is destroyed. What is decided then is finished by the RMC;
  * anything else is aborted.
  *
- * ENOENT: this file has no such queue pair. EEXIST: it has slots. ENOSPC: fewer slots of its unit and
- * context are free.
+ * ENOENT: this file has no such queue pair. EEXIST: it has slots. ENOSPC: fewer slots of its unit
+ * and context are free.
  */
 struct rmc_tx_open {
 	__u32 size;
