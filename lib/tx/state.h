@@ -181,7 +181,8 @@ struct tx_system {
 	void (*end)(struct rmc_tx *t);
 	int (*load)(struct rmc_tx_db *db, void *record, const void *data, size_t len);
 	/*
-	 * NULL: locks are the RMC's. Break the lock of nid (-1: of nobody) on a record of this member, and, if nobody writes,
+	 * NULL: locks are the RMC's. Break the lock of nid (-1: of nobody) on a record of this
+	 * member, and, if nobody writes,
 	 * mark a torn one: 1: it had one, else 0
 	 */
 	int (*unlock_dead)(struct rmc_tx_db *db, void *record, size_t len, int nid, int quiet);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How long a commit takes, in virtual time, without costs of software, whatever the number of nodes:
- * with SW-Impl two round trips of a remote read, and one if it only reads; with the RMC's transactions
- * one. What is stored, and unlocked, is not waited for.
+ * How long a commit takes, in virtual time, without costs of software, whatever the number of
+ * nodes: with SW-Impl two round trips of a remote read, and one if it only reads; with the RMC's
+ * transactions one. What is stored, and unlocked, is not waited for.
  */
 #include <stdlib.h>
 #include <rmc/rmc.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A transaction that the RMC commits, and a death at any time of it, in virtual time: node 0 moves money
- * from a record of node 1 to one of node 2.
+ * A transaction that the RMC commits, and a death at any time of it, in virtual time: node 0 moves
+ * money from a record of node 1 to one of node 2.
  *
- *	process of node 0	it has happened wholly, or not at all; nobody is in the way of others
+ *	process of node 0	it has happened wholly, or not at all; nobody is in others' way
  *	node 1, a home		what node 2 has fits what node 0 was told
  */
 #include <setjmp.h>
