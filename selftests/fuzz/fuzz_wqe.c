@@ -16,11 +16,16 @@ static void reap(struct fuzz *b, bool *busy, u32 *done)
 	while (app_poll(&b->a, &slot, &status)) {
 		MUST(slot < ENTRIES && busy[slot] && status < RMC_S_DOMAIN_MAX);
 		op = b->a.wq[slot].word0 >> RMC_WQE_OP_SHIFT & RMC_WQE_OP_MASK;
+		busy[slot] = false;
+		++*done;
+		/* it has no slots for transactions */
+		if (rmc_op_flags(op) & RMC_OPF_TX) {
+			MUST(status);
+			continue;
+		}
 		/* an ordinary queue pair has nothing to resume */
 		MUST(op == RMC_OP_RESUME && !b->a.qp.group ? status :
 		     !(rmc_op_mask() >> op & 1) == (status == RMC_S_BAD_OP));
-		busy[slot] = false;
-		++*done;
 	}
 }
 

@@ -288,6 +288,7 @@ AREAS = {
                          "ordered_filters.asan"]),
     "switch": ("core", ["switch", "switch_control"]),
     "switched": ("core", ["switched", "switched_models", "switched.asan", "switched_models.asan"]),
+    "hades.queue": ("core", ["tx_queue", "tx_queue_transfers", "tx_commit", "tx_queue.asan"]),
     "hades.packets": ("core", ["tx_packets", "tx_commit", "tx_packets.asan", "tx_commit.asan"]),
     "layout": ("core", ["bounds", "region"]),
     "region": ("region", ["region"]),
