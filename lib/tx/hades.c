@@ -3,27 +3,31 @@
  * HADES: home nodes' RMCs know which lines a transaction has used, and the own RMC commits it
  * (<linux/rmc_tx.h>). All records are accessed through the RMC, own ones too.
  *
- *	read, put       RMC_OP_TX_READ, RMC_OP_TX_OWN  -->  its home notes the lines, and returns them
+ *	read, put       RMC_OP_TX_READ, RMC_OP_TX_OWN  -->  its home notes the lines, returns them
  *	commit          RMC_OP_TX_COMMIT, with all that is written, in one entry of the queue pair:
  *	                no half of it takes effect, whenever this process ends
  *	end without it  RMC_OP_TX_ABORT, not waited for
  *
- * What is read: a line that another transaction commits is refused (RMC_S_TX_LOCKED), and read again.
- * If one that was read before is written by another, its home marks this transaction, and refuses
- * its next access there (RMC_S_TX_SQUASHED), and its commit. So all that it has read at one home was
- * there at the time of the last access to that home, and one record always is of one time.
+ * What is read: a line that another transaction commits is refused (RMC_S_TX_LOCKED), and read
+ * again. If one that was read before is written by another, its home marks this transaction, and
+ * refuses its next access there (RMC_S_TX_SQUASHED), and its commit. So all that it has read at one
+ * home was there at the time of the last access to that home, and one record always is of one time.
  *
- * Several homes: rmc_tx_check() reads one known line at each, when all other reads have ended. Let T
- * be the time at which the first of these is sent. Each home answers after T, and has not marked the
- * transaction, so all lines of that home had not changed from their reads, which were before T, until
- * the answer, which is after T. So all were there at T. A home that answers that the line is locked
- * has not marked the transaction, either: it looks at the mark first, and who had locked this line
- * itself would have set it.
+ * Several homes: rmc_tx_check() reads one known line at each, when all other reads have ended. Let
+ * T be the time at which the first of these is sent. Each home answers after T, and has not marked
+ * the transaction, so all lines of that home had not changed from their reads, which were before T,
+ * until the answer, which is after T. So all were there at T. A home that answers that the line is
+ * locked has not marked the transaction, either: it looks at the mark first, and who had locked
+ * this line itself would have set it.
  */
 #include <string.h>
 #include "hades.h"
 
 #define LOST_TRIES	3	/* of an access: each takes the RMC's time limit */
+
+/* Before an access that was refused is tried again: doubles from the first to the second */
+#define PAUSE_NS	250U
+#define PAUSE_MAX_NS	32000U
 
 /* --- operations --- */
 
@@ -115,13 +119,13 @@ static int read_done(struct tx_access *a)
 }
 
 /*
- * RMC_S_BUSY: some node has not answered yet that the last transaction of the slot is over, or a line
- * keeps changing.
+ * RMC_S_BUSY: some node has not answered yet that the last transaction of the slot is over, or a
+ * line keeps changing. The own RMC answers that at once.
  */
 static int hades_read(struct rmc_tx *t, struct tx_access *a)
 {
-	unsigned int locked = 0, lost = 0, spins = 0;
-	uint64_t until = 0;
+	unsigned int locked = 0, lost = 0;
+	uint64_t until = 0, pause = PAUSE_NS;
 	int status, err;
 
 	for (;;) {
@@ -142,9 +146,10 @@ static int hades_read(struct rmc_tx *t, struct tx_access *a)
 		} else if (status != RMC_S_TIMEOUT || ++lost == LOST_TRIES) {
 			return over(t, status);
 		}
-		err = rmc_tx_relax(t->db, &spins);
+		err = rmc_tx_pause(t->db, pause);
 		if (err)
 			return rmc_tx_fail(t, err);
+		pause = pause < PAUSE_MAX_NS ? 2 * pause : pause;
 	}
 }
 

@@ -3,9 +3,9 @@
  * HADES: what a database asks of its member's RMC: transactions in the member's memory, and slots
  * for the queue pair. The first line of the memory (store.h) is not part of that.
  *
- * A slot of the database has two sets, and each set a slot of the RMC: while nodes have not answered
- * the end of a transaction, the next one uses the other. If the RMC has not so many, there is one
- * set per slot.
+ * A slot of the database has two sets, and each set a slot of the RMC: while nodes have not
+ * answered the end of a transaction, the next one uses the other. If the RMC has not so many, there
+ * is one set per slot.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static int range_failed(const struct rmc_ctx *ctx)
 		return rmc_fail(EOPNOTSUPP, "this RMC has no transactions: load a newer module, or "
 				"start a newer rmcd");
 	case EEXIST:
-		return rmc_fail(err, "node %d has a database of transactions under context %u already",
+		return rmc_fail(err, "node %d has transactions under context %u already",
 				ctx->query.nid, ctx->id);
 	case EROFS:
 		return rmc_fail(err, "transactions in a segment that is read-only");
@@ -62,7 +62,8 @@ static int range_failed(const struct rmc_ctx *ctx)
 static int open_range(struct rmc_tx_db *db)
 {
 	struct rmc_tx_reg reg = {
-		.size = sizeof(reg), .offset = db->team->offset + db->o.at + sizeof(struct tx_store),
+		.size = sizeof(reg),
+		.offset = db->team->offset + db->o.at + sizeof(struct tx_store),
 		.length = db->shape.bytes - sizeof(struct tx_store),
 	};
 
@@ -97,7 +98,7 @@ static int open_slots(struct rmc_tx_db *db, uint64_t *mask)
 	}
 	db->sets = 1;
 	return rmc_fail(err, "no %u slots for transactions: %s", db->o.slots,
-			err == ENOSPC ? "others of this node and context have them" : strerror(err));
+			err == ENOSPC ? "others of this context have them" : strerror(err));
 }
 
 int rmc_tx_hades_open(struct rmc_tx_db *db)

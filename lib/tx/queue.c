@@ -69,6 +69,20 @@ int rmc_tx_poll(struct rmc_tx_db *db)
 	return 0;
 }
 
+int rmc_tx_pause(struct rmc_tx_db *db, uint64_t ns)
+{
+	uint64_t until = rmc_now_ns() + ns;
+	unsigned int spins = 0;
+	int err = 0;
+
+	while (!err && rmc_now_ns() < until) {
+		err = rmc_tx_poll(db);
+		if (!err)
+			err = rmc_tx_relax(db, &spins);
+	}
+	return err;
+}
+
 int rmc_tx_await_until(struct rmc_tx_db *db, const uint32_t *counter, uint64_t until)
 {
 	unsigned int spins = 0;

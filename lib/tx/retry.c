@@ -17,15 +17,8 @@ static uint64_t next_random(struct rmc_tx_db *db)
 
 static int back_off(struct rmc_tx_db *db, uint32_t *limit)
 {
-	uint64_t until = rmc_now_ns() + next_random(db) % *limit;
-	unsigned int spins = 0;
-	int err = 0;
+	int err = rmc_tx_pause(db, next_random(db) % *limit);
 
-	while (!err && rmc_now_ns() < until) {
-		err = rmc_tx_poll(db);
-		if (!err)
-			err = rmc_tx_relax(db, &spins);
-	}
 	*limit = *limit > db->o.backoff_max_ns / 2 ? db->o.backoff_max_ns : 2 * *limit;
 	return err;
 }

@@ -181,7 +181,8 @@ struct tx_system {
 	void (*end)(struct rmc_tx *t);
 	int (*load)(struct rmc_tx_db *db, void *record, const void *data, size_t len);
 	/*
-	 * NULL: locks are the RMC's. Break the lock of nid (-1: of nobody) on a record of this member, and, if nobody writes,
+	 * NULL: locks are the RMC's. Break the lock of nid (-1: of nobody) on a record of this
+	 * member, and, if nobody writes,
 	 * mark a torn one: 1: it had one, else 0
 	 */
 	int (*unlock_dead)(struct rmc_tx_db *db, void *record, size_t len, int nid, int quiet);
@@ -236,6 +237,8 @@ int rmc_tx_post(struct rmc_tx_db *db, enum tx_op_kind kind, struct tx_access *a)
 int rmc_tx_poll(struct rmc_tx_db *db);
 /* A step of waiting: 0 or -errno */
 int rmc_tx_relax(struct rmc_tx_db *db, unsigned int *spins);
+/* Wait for a time: 0 or -errno */
+int rmc_tx_pause(struct rmc_tx_db *db, uint64_t ns);
 /* Wait until a counter of a set is 0: 0 or -errno */
 int rmc_tx_await(struct rmc_tx_db *db, const uint32_t *counter);
 /* The same until a time of rmc_now_ns(): -ETIMEDOUT */

@@ -194,8 +194,12 @@ static int meet(struct rmc_tx_db *db)
 		return err < 0 ? err : rmc_fail(EIO, "barrier: %s", rmc_strerror(err));
 	for (member = 0; member < db->team->nodes; member++) {
 		int nid = rmc_team_nid(db->team, member);
+		uint64_t until = rmc_tx_limit(db);
 
-		err = rmc_read(db->qp, nid, db->team->offset + db->o.at, landing, sizeof(*mine));
+		do {
+			err = rmc_read(db->qp, nid, db->team->offset + db->o.at, landing,
+				       sizeof(*mine));
+		} while (tx_passing(err) && rmc_now_ns() < until);
 		if (err)
 			return rmc_fail(err < 0 ? -err : EIO, "database of node %d: %s", nid,
 					rmc_strerror(err));

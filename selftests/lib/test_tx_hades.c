@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * Transactions that the RMC commits: the operations of one, each status that ends it, and what
- * rmc_tx_check() asks. Test programs of all systems run over it, too: test_tx.c, test_tx_history.c and
- * others. The RMC here is fake_tx.h; the real one is below run_tx.c of the simulator.
+ * rmc_tx_check() asks. Test programs of all systems run over it, too: test_tx.c, test_tx_history.c
+ * and others. The RMC here is fake_tx.h; the real one is below run_tx.c of the simulator.
  */
 #include <linux/rmc_tx.h>
 #include "fake_tx.h"
@@ -487,7 +487,9 @@ static void breaks(void)
 /* An RMC without transactions is refused, before anything is asked of it. */
 static void old_rmc(void)
 {
-	struct rmc_ctx old = { .query = { .op_mask = 1 << RMC_OP_WRITE_ONCE, .max_length = 1 << 20 } };
+	struct rmc_ctx old = {
+		.query = { .op_mask = 1 << RMC_OP_WRITE_ONCE, .max_length = 1 << 20 },
+	};
 	struct rmc_tx_options o = options;
 	struct rmc_team team;
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Transactions: members append numbers to lists and read them. The history is strictly
- * serializable. In half of the runs packets are often lost and time limits are short, so that
- * several writes are in doubt at once; a member may run a second transaction where the first one
- * waits. No node crashes: selftests/lib/test_tx_faults.c has that, step by step.
+ * serializable, with each of the systems. In half of the runs packets are often lost and time
+ * limits are short, so that several writes are in doubt at once; a member may run a second
+ * transaction where the first one waits. No node crashes: selftests/lib/test_tx_faults.c has that,
+ * step by step.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,8 @@ struct member {
 	int depth;	/* transactions, one inside the other */
 };
 
+static const char *const systems[] = { "sw", "sw", "hades", "rmc" };
+static const char *name;	/* of the system, of all members */
 static int finished, slots;
 
 static void plan(void)
@@ -50,6 +53,7 @@ static void plan(void)
 	}
 	finished = 0;
 	slots = 1 + run_choose(SLOTS);
+	name = systems[run_choose(4)];
 	if (run_choose(2))
 		return;
 	run.o.loss = 20000 + run_choose(80000);
@@ -132,7 +136,8 @@ static void member(void *arg)
 	const struct rmc_tx_table table = { .records = LISTS, .bytes = sizeof(struct list) };
 	struct member m = { .nid = rmc_sim_nid() };
 	struct rmc_tx_options o = {
-		.table = &table, .tables = 1, .slots = slots, .attempts = slots > 1 ? 30 : 0,
+		.system = name, .table = &table, .tables = 1, .slots = slots,
+		.attempts = slots > 1 ? 30 : 0,
 		.wait = slots > 1 ? run_inside : NULL, .wait_arg = &m,
 		.flags = rmc_sim_random() % 2 ? RMC_TX_ALL_REMOTE : 0,
 	};

@@ -40,7 +40,7 @@ long sim_file_tx_reg(struct sim_file *f, struct rmc_tx_reg *arg)
 		return -EINVAL;
 	home = rmc_tx_home_create(f->node->rmc, f->ctx_id, f->seg, &limits, NULL, NULL);
 	if (IS_ERR(home))
-		return PTR_ERR(home);
+		return (long)home;
 	err = rmc_tx_homes_add(f->node->rmc, home);
 	if (err) {
 		rmc_tx_home_destroy(home);
@@ -107,7 +107,7 @@ long sim_file_tx_open(struct sim_file *f, struct rmc_tx_open *arg)
 		return -ENOENT;
 	s = slots_of(f);
 	if (IS_ERR(s))
-		return PTR_ERR(s);
+		return (long)s;
 	err = rmc_tx_attach(&q->qp, s, arg->slots, &mask);
 	if (err)
 		return err;

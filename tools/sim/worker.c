@@ -264,6 +264,7 @@ static enum ready settle(struct sim_worker *w)
 {
 	struct rmc_node *node = w->node->rmc;
 	enum ready ready = NOTHING, lane;
+	const struct rmc_tx_slots *tx;
 
 	w->hidden_until = U64_MAX;
 	u32 i;
@@ -275,6 +276,10 @@ static enum ready settle(struct sim_worker *w)
 			else
 				ready = BLOCKED;
 		}
+		/* what a tick has made engines post */
+		for (tx = w->ni.tx; tx; tx = tx->next)
+			if (rmc_qp_pending(&tx->engine->client.qp))
+				ready = BLOCKED;
 		lane = settle_lane(w, RMC_LANE_REP);
 		ready = max(ready, max(lane, node->itt.restarts ? BLOCKED : NOTHING));
 	}
