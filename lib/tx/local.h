@@ -123,11 +123,17 @@ static inline uint64_t tx_bits_of(const struct tx_local *t, uint64_t line)
 	return t->bits->entry[line % TX_BITS_LINES] ^ (line << 30 | t->key);
 }
 
+/* Has the RMC marked its slot? A bit that was set late counts, too. */
+static inline int tx_local_marked(const struct tx_local *t)
+{
+	return (rmc_load_relaxed(t->marks) & t->bit) != 0;
+}
+
 /* After loads: pairs with the RMC, which marks a transaction before it stores what hurts it */
 static inline int tx_local_alive(struct tx_local *t)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (rmc_likely(!(rmc_load_relaxed(t->marks) & t->bit)))
+	if (rmc_likely(!tx_local_marked(t)))
 		return TX_LOCAL_OK;
 	return rmc_tx_local_check(t);
 }
