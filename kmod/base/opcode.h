@@ -7,6 +7,7 @@
 #define RMC_OPCODE_H
 
 #include <linux/rmc_domain.h>
+#include <linux/rmc_tx.h>
 #include "wire.h"
 
 /* Properties of an operation and its packets */
@@ -23,7 +24,7 @@
 #define RMC_OPF_PREPARE		0x400	/* it has a prepare(): common checks are not enough */
 #define RMC_OPF_SLOT		0x800	/* it names a slot, not memory: slot.h */
 #define RMC_OPF_ENDS		0x1000	/* of a core: its message was processed, the slot is free */
-#define RMC_OPF_CONTROL		0x2000	/* it acts on its queue pair: no packet */
+#define RMC_OPF_CONTROL		0x2000	/* of its queue pair, or engine: no packet */
 #define RMC_OPF_TX		0x4000	/* of a transaction, tx_wire.h: to its context's RRPP */
 #define RMC_OPF_BODY		0x8000	/* a message of one, which names no memory: tx_wire.h */
 
@@ -57,13 +58,27 @@
 	X(RMW,   rmw,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES | RMC_OPF_PREPARE)	\
 	X(WRITE_ONCE, write_once, RMC_OPF_REQ_LINES | RMC_OPF_MODIFIES | RMC_OPF_RUNS)
 
-/* They act on their queue pair: no packet has such an opcode, and there is prepare() alone. */
+/* Accesses of transactions, of a queue pair with slots: core/tx_slots.h */
+#define RMC_OPF_TX_LINES							\
+	(RMC_OPF_OPERANDS | RMC_OPF_REP_LINES | RMC_OPF_ONE_HOME | RMC_OPF_TX | RMC_OPF_IDEMPOTENT)
+
+#define RMC_TX_ACCESS_OPS(X)							\
+	X(TX_READ, tx_read, RMC_OPF_TX_LINES | RMC_OPF_PREPARE)			\
+	X(TX_OWN,  tx_own,  RMC_OPF_TX_LINES | RMC_OPF_PREPARE)
+
+/*
+ * They act on their queue pair, or on its engine of transactions: no packet has such an opcode,
+ * and there is prepare() alone.
+ */
 #define RMC_CONTROL_OPS(X)							\
-	X(RESUME, resume, RMC_OPF_EMPTY | RMC_OPF_PREPARE | RMC_OPF_CONTROL)
+	X(RESUME, resume, RMC_OPF_EMPTY | RMC_OPF_PREPARE | RMC_OPF_CONTROL)	\
+	X(TX_COMMIT, tx_commit, RMC_OPF_PREPARE | RMC_OPF_CONTROL | RMC_OPF_TX)	\
+	X(TX_ABORT, tx_abort, RMC_OPF_EMPTY | RMC_OPF_PREPARE | RMC_OPF_CONTROL | RMC_OPF_TX)
 
 /* What a WQ entry may name */
 #define RMC_OPS(X)								\
 	RMC_MEMORY_OPS(X)							\
+	RMC_TX_ACCESS_OPS(X)							\
 	RMC_CONTROL_OPS(X)							\
 	RMC_MESSAGE_OPS(X)
 
@@ -85,8 +100,7 @@ enum {
 	(RMC_OPF_REQ_LINES | RMC_OPF_ONE_HOME | RMC_OPF_TX | RMC_OPF_BODY | RMC_OPF_IDEMPOTENT)
 
 #define RMC_TX_OPS(X)								\
-	X(TX_ACCESS, tx_access, RMC_OPF_OPERANDS | RMC_OPF_REP_LINES | RMC_OPF_ONE_HOME | \
-	  RMC_OPF_TX | RMC_OPF_IDEMPOTENT)					\
+	X(TX_ACCESS, tx_access, RMC_OPF_TX_LINES)				\
 	X(TX_INTEND, tx_intend, RMC_OPF_TX_BODY)				\
 	X(TX_DATA,   tx_data,   RMC_OPF_TX_BODY)				\
 	X(TX_CLOSE,  tx_close,  RMC_OPF_TX_BODY)
@@ -104,6 +118,7 @@ enum { RMC_OP_PROBE = RMC_OP_WIRE + 24, RMC_OP_PROBE_HOME };
 /* What a packet may have */
 #define RMC_PACKET_OPS(X)							\
 	RMC_MEMORY_OPS(X)							\
+	RMC_TX_ACCESS_OPS(X)							\
 	RMC_MESSAGE_OPS(X)							\
 	RMC_WIRE_OPS(X)
 

@@ -131,6 +131,9 @@ enum {
 	/* runs of a transfer between two polls of the rings, when it is alone */
 	RMC_ATT_RUNS		= 4,
 
+	/* contexts of a unit whose queue pairs may have slots for transactions */
+	RMC_TX_ENGINES		= 8,
+
 	RMC_TIMEOUT_MS		= 10000,
 	/* interval of ticks: links, time-outs, heartbeats */
 	RMC_TICK_NS		= 1000000,

@@ -14,6 +14,7 @@
 struct rmc_domain;
 struct rmc_front;
 struct rmc_order_to;
+struct rmc_tx_slots;
 
 /* Budget on a worker that tenants do not share: only RMC_BATCH and RMC_LOCAL_BUDGET apply. */
 #define RMC_POLL_ALL	(~0U)
@@ -52,6 +53,8 @@ struct rmc_order_to;
  * @domain: domain of its messages; NULL: none (RGP)
  * @core: of @domain, its name as a core, or RMC_CORE_NONE (RGP)
  * @member: of @domain, which of the files that share it (RGP)
+ * @tx: it has slots of these for transactions; NULL: none (RGP)
+ * @tx_mask: bit per slot (RGP)
  */
 struct rmc_qpair {
 	struct rmc_wq_entry *wq;
@@ -84,6 +87,8 @@ struct rmc_qpair {
 	struct rmc_domain *domain;
 	u32 core;
 	u32 member;
+	struct rmc_tx_slots *tx;
+	u64 tx_mask;
 };
 
 static_assert(RMC_WQE_PHASE == RMC_PHASE && RMC_CQE_PHASE == RMC_PHASE, "bit 0 of both");

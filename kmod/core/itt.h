@@ -30,14 +30,17 @@ struct rmc_qpair;
 
 #define RMC_TID_NONE	0xffff
 
-/* rmc_itt_entry.lbuf_off of an operation with RMC_OPF_ENDS: above it is rmc_wqe.tag */
+/*
+ * rmc_itt_entry.lbuf_off of an operation with RMC_OPF_ENDS, or of an application's transaction:
+ * above it is rmc_wqe.tag
+ */
 #define RMC_TAG_SHIFT	48
 
 /**
  * struct rmc_itt_entry - one operation in flight
  * @qp: queue pair it came from; NULL: entry is free
  * @lbuf: local buffer
- * @lbuf_off: offset of the operand in @lbuf, bytes; see RMC_TAG_SHIFT
+ * @lbuf_off: offset of the operand in @lbuf, bytes; see RMC_TAG_SHIFT, rmc_itt_lbuf_off()
  * @offset: offset in the destination's segment, bytes
  * @length: bytes
  * @sent: bytes whose requests were injected
@@ -84,6 +87,11 @@ struct rmc_itt_entry {
 	bool notify : 1;
 	bool ordered : 1;
 } ____cacheline_aligned;
+
+static inline u64 rmc_itt_lbuf_off(const struct rmc_itt_entry *e)
+{
+	return e->lbuf_off & ((1ULL << RMC_TAG_SHIFT) - 1);
+}
 
 /* Window of a tracked operation: the most packets in flight */
 #define RMC_TRACK	64

@@ -21,6 +21,7 @@
 #include "../base/wire.h"
 
 struct rmc_ni_worker;
+struct rmc_tx_slots;
 
 /**
  * struct rmc_peer - a node's view of a peer; belongs to RGP and RCP, any thread may read it
@@ -78,7 +79,14 @@ struct rmc_order_group {
 	X(doubled_replies)	\
 	X(restarts)		\
 	X(aborts)		\
-	X(peer_downs)
+	X(peer_downs)		\
+	X(tx_commits)		\
+	X(tx_squashed)		\
+	X(tx_locked)		\
+	X(tx_full)		\
+	X(tx_stale)		\
+	X(tx_lost)		\
+	X(tx_aborts)
 
 struct rmc_stats {
 #define RMC_STAT_FIELD(name) u64 name;
@@ -146,6 +154,9 @@ struct rmc_stats {
  * @numbers: bit per number that one has (RGP)
  * @renewals: rmc_order_tick() has to look at groups, so there have to be ticks (RGP, RCP)
  * @renew_later: ... if there are ticks: the worker may park (RGP, RCP)
+ * @tx: contexts whose queue pairs have slots for transactions (RGP)
+ * @txs: number of @tx (RGP)
+ * @tx_gen: none of an engine that this unit had is newer (RGP)
  * @stats: counters
  */
 struct rmc_node {
@@ -202,6 +213,9 @@ struct rmc_node {
 	u64 numbers[RMC_MAX_QPS / 64];
 	bool renewals;
 	bool renew_later;
+	struct rmc_tx_slots *tx[RMC_TX_ENGINES];
+	u32 txs;
+	u32 tx_gen;
 	struct rmc_stats stats ____cacheline_aligned;
 };
 

@@ -52,7 +52,8 @@
  * @operand: bytes of the local buffer it uses; preset to @length, prepare()
  *	may change it
  * @tag: of an operation with RMC_OPF_ENDS, from prepare(): its packets have these 14 bits in place
- *	of the number of packets
+ *	of the number of packets. Of one with RMC_OPF_TX, from prepare(): its slot and gen,
+ *	tx_slots.h
  * @nid: destination
  * @op: opcode
  */

@@ -10,6 +10,7 @@
 #include "local.h"
 #include "local_message.h"
 #include "order.h"
+#include "tx_slots.h"
 #include "unroll.h"
 
 /* Track an operation whose replies a filter may duplicate. */
@@ -129,11 +130,14 @@ static __always_inline struct rmc_itt_entry *begin(struct rmc_qpair *qp, struct 
 		e->announced = true;
 		node->itt.announced++;
 	}
-	if (unlikely(flags & RMC_OPF_ENDS)) {
+	if (unlikely(flags & (RMC_OPF_ENDS | RMC_OPF_TX))) {
 		u64 now = 0;
 
-		e->lbuf_off |= (u64)w->tag << RMC_TAG_SHIFT;
-		rmc_domain_take(qp, w, &now);
+		/* an engine's own operations have no prepare() */
+		if (flags & RMC_OPF_PREPARE)
+			e->lbuf_off |= (u64)w->tag << RMC_TAG_SHIFT;
+		if (flags & RMC_OPF_ENDS)
+			rmc_domain_take(qp, w, &now);
 	}
 	return e;
 }
@@ -216,19 +220,27 @@ static __always_inline bool send(struct rmc_qpair *qp, struct rmc_out *out, u16 
 	return inject(qp, out, e, w, multi_unit, shared, ordered);
 }
 
-/* Complete an entry that is not valid, or whose destination is down, or that needs no packet. */
-static noinline void end_entry(struct rmc_qpair *qp, const struct rmc_wqe *w, u16 slot, u8 status)
+/*
+ * Complete an entry that is not valid, or whose destination is down, or that needs no packet. One
+ * of a transaction is completed later; what it moves counts. Returns true if the poll ends.
+ */
+static noinline bool end_entry(struct rmc_qpair *qp, const struct rmc_wqe *w, u16 slot, u8 status,
+			       u32 budget, u32 *moved)
 {
 	u64 now = 0;
 
 	qp->wq_head++;
 	if (status == RMC_NO_PACKET) {
+		if (rmc_op_flags(w->op) & RMC_OPF_TX) {
+			*moved += rmc_tx_slots_take(qp, w, slot);
+			return *moved >= min_t(u32, budget, RMC_LOCAL_BUDGET);
+		}
 		if (w->op == RMC_OP_RESUME)
 			qp->stopped = false;
 		else
 			rmc_domain_ready(qp, w);
 		rmc_cq_post(qp, slot, RMC_S_OK);
-		return;
+		return false;
 	}
 	/* it is valid, but its sender is gone: nobody else would free the slot */
 	if (status == RMC_S_NODE_DOWN && rmc_op_flags(w->op) & RMC_OPF_ENDS)
@@ -237,6 +249,7 @@ static noinline void end_entry(struct rmc_qpair *qp, const struct rmc_wqe *w, u1
 	rmc_stat_inc(qp->node, errors);
 	trace_rmc_rgp_refuse(qp->node->nid, slot, status);
 	rmc_cq_post(qp, slot, status);
+	return false;
 }
 
 /* True for a message: an entry that names a slot */
@@ -298,7 +311,6 @@ static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, 
 	if (unlikely(qp->cur_tid != RMC_TID_NONE) &&
 	    !resume(qp, &done, &moved, multi_unit, shared))
 		return done;
-
 	while (taken < RMC_BATCH) {
 		u16 slot = qp->wq_head & qp->mask, tid;
 		struct rmc_mem *mem = NULL;
@@ -344,7 +356,8 @@ static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, 
 		qp->force_ring = false;
 		if (unlikely(status)) {
 			taken++;
-			end_entry(qp, &w, slot, status);
+			if (end_entry(qp, &w, slot, status, budget, &moved))
+				break;
 			continue;
 		}
 		tid = take_tid(node, qp, out, rmc_op_flags(w.op), budget, ordered);

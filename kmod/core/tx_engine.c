@@ -137,11 +137,26 @@ bool rmc_tx_engine_idle(const struct rmc_tx_engine *e)
 
 /* ---- packets ---- */
 
-/* True if there is a place: the next entry, and its buffer */
-static bool may_post(const struct rmc_tx_engine *e)
+/*
+ * True if there is a place: the next entry, and its buffer. An entry that is in use is passed over
+ * with one whose buffer is none of this engine's: RMC_S_BAD_LBUF. If a peer answers with that, too,
+ * one of both completions counts as the answer, and it does not matter which.
+ */
+static bool may_post(struct rmc_tx_engine *e)
 {
-	return !rmc_client_full(&e->client) &&
-	       !e->op[e->client.head & e->client.qp.mask].what;
+	while (!rmc_client_full(&e->client)) {
+		struct rmc_tx_op *op = &e->op[e->client.head & e->client.qp.mask];
+
+		if (!op->what && !op->skips)
+			return true;
+		op->skips++;
+		rmc_client_post(&e->client,
+				rmc_wqe_word0(RMC_OP_TX_CLOSE - RMC_OP_WIRE, e->unit->nid,
+					      RMC_WQE_LBUF_MASK - RMC_LINE, 0),
+				rmc_wqe_word1(0, RMC_LINE));
+		e->posted++;
+	}
+	return false;
 }
 
 /* Begin the message of the next entry. */
@@ -161,7 +176,9 @@ static void post(struct rmc_tx_engine *e, const struct rmc_tx_msg *msg, u32 what
 {
 	u32 entry = e->client.head & e->client.qp.mask;
 
-	e->op[entry] = (struct rmc_tx_op){ .msg = *msg, .what = what };
+	e->op[entry].msg = *msg;
+	e->op[entry].what = what;
+	e->used[entry / 64] |= bit_of(entry % 64);
 	rmc_client_post(&e->client, rmc_wqe_word0(op - RMC_OP_WIRE, msg->nid,
 						  (u64)entry * RMC_TX_MESSAGE_MAX, 0),
 			rmc_wqe_word1(offset, length));
@@ -221,15 +238,18 @@ static void post_part(struct rmc_tx_engine *e, u32 slot, u32 peer)
 /* True if such a message is under way: to be sent again is to be sent once */
 static bool in_flight(const struct rmc_tx_engine *e, const struct rmc_tx_msg *msg)
 {
+	u64 bits;
 	u32 i;
 
-	for (i = 0; i < e->entries; i++) {
-		const struct rmc_tx_op *op = &e->op[i];
+	for (i = 0; i < ARRAY_SIZE(e->used); i++)
+		for (bits = e->used[i]; bits; bits &= bits - 1) {
+			const struct rmc_tx_op *op = &e->op[i * 64 + __ffs64(bits)];
 
-		if (op->what > RMC_TX_OP_ACCESS && op->msg.kind == msg->kind &&
-		    op->msg.nid == msg->nid && op->msg.slot == msg->slot && op->msg.gen == msg->gen)
-			return true;
-	}
+			if (op->what > RMC_TX_OP_ACCESS && op->msg.kind == msg->kind &&
+			    op->msg.nid == msg->nid && op->msg.slot == msg->slot &&
+			    op->msg.gen == msg->gen)
+				return true;
+		}
 	return false;
 }
 
@@ -258,26 +278,57 @@ static void send(struct rmc_tx_engine *e, const struct rmc_tx_msg *msg)
 	}
 }
 
-static void send_all(struct rmc_tx_engine *e)
+static void send_accesses(struct rmc_tx_engine *e)
 {
-	struct rmc_tx_msg msg;
-	u32 i, peer;
+	struct rmc_tx_txn *t;
+	u64 bits;
+	u32 i;
 
-	for (i = 0; i < e->opts.slots; i++) {
-		struct rmc_tx_txn *t = &e->txn[i];
-
-		if (t->access.state == RMC_TX_ACCESS_DUE && may_post(e) &&
-		    (!t->access.tries || (s32)(e->now_ms - t->access.due_ms) >= 0))
+	for (bits = e->accesses; bits; bits &= bits - 1) {
+		i = __ffs64(bits);
+		t = &e->txn[i];
+		if (t->access.state == RMC_TX_ACCESS_DUE &&
+		    (!t->access.tries || (s32)(e->now_ms - t->access.due_ms) >= 0) && may_post(e))
 			post_access(e, i, t);
+		if (t->access.state != RMC_TX_ACCESS_DUE)
+			e->accesses &= ~bit_of(i);
+	}
+}
+
+static void send_parts(struct rmc_tx_engine *e)
+{
+	struct rmc_tx_txn *t;
+	u32 i, peer;
+	u64 bits;
+
+	for (bits = e->parts; bits; bits &= bits - 1) {
+		i = __ffs64(bits);
+		t = &e->txn[i];
 		while (t->ready && may_post(e)) {
 			peer = __ffs64(t->ready);
 			t->ready &= t->ready - 1;
 			post_part(e, i, peer);
 		}
+		if (!t->ready)
+			e->parts &= ~bit_of(i);
 	}
-	while (may_post(e) && rmc_tx_coord_next(e->coord, &msg))
+}
+
+/**
+ * rmc_tx_engine_send() - send what is due
+ * @e: engine; the caller's thread is its client
+ *
+ * Context: the engine's thread; does not sleep.
+ */
+void rmc_tx_engine_send(struct rmc_tx_engine *e)
+{
+	struct rmc_tx_msg msg;
+
+	send_accesses(e);
+	send_parts(e);
+	while (e->coord->due && may_post(e) && rmc_tx_coord_next(e->coord, &msg))
 		send(e, &msg);
-	if (e->posted)
+	if (e->posted && !e->awake)
 		rmc_client_submit(&e->client);
 	e->posted = 0;
 }
@@ -300,6 +351,7 @@ static void access_done(struct rmc_tx_engine *e, const struct rmc_tx_op *op, u32
 	if (is_passing(status) && ++t->access.tries < RMC_TX_TRIES) {
 		t->access.state = RMC_TX_ACCESS_DUE;
 		t->access.due_ms = e->now_ms + 1;
+		e->accesses |= bit_of(op->msg.slot);
 		return;
 	}
 	if (!status) {
@@ -324,8 +376,10 @@ static void message_done(struct rmc_tx_engine *e, const struct rmc_tx_op *op, u3
 	if (!status && !head_of(e, entry)->acted)
 		status = RMC_S_TIMEOUT;
 	if (!status && op->what == RMC_TX_OP_DATA) {
-		if (!rmc_tx_coord_is_free(e->coord, op->msg.slot))
+		if (!rmc_tx_coord_is_free(e->coord, op->msg.slot)) {
 			t->ready |= bit_of(peer);
+			e->parts |= bit_of(op->msg.slot);
+		}
 		return;
 	}
 	/* due again with the next resend */
@@ -335,7 +389,13 @@ static void message_done(struct rmc_tx_engine *e, const struct rmc_tx_op *op, u3
 	rmc_tx_coord_answer(e->coord, &op->msg, status);
 }
 
-static u32 reap(struct rmc_tx_engine *e)
+/**
+ * rmc_tx_engine_take() - take answers
+ * @e: engine; the caller's thread is its client
+ *
+ * Return: how many. Context: the engine's thread; does not sleep.
+ */
+u32 rmc_tx_engine_take(struct rmc_tx_engine *e)
 {
 	struct rmc_tx_op op;
 	u32 done = 0;
@@ -344,9 +404,14 @@ static u32 reap(struct rmc_tx_engine *e)
 
 	while (rmc_client_reap(&e->client, &entry, &status)) {
 		entry &= e->client.qp.mask;
+		done++;
+		if (unlikely(status == RMC_S_BAD_LBUF && e->op[entry].skips)) {
+			e->op[entry].skips--;
+			continue;
+		}
 		op = e->op[entry];
 		e->op[entry].what = RMC_TX_OP_FREE;
-		done++;
+		e->used[entry / 64] &= ~bit_of(entry % 64);
 		if (op.what == RMC_TX_OP_ACCESS)
 			access_done(e, &op, entry, status);
 		else if (op.what)
@@ -378,15 +443,15 @@ static void check_epochs(struct rmc_tx_engine *e)
 }
 
 /**
- * rmc_tx_engine_poll() - take answers, and send what is due
+ * rmc_tx_engine_time() - what depends on time: epochs of nodes, messages that are due again
  * @e: engine; the caller's thread is its client
- * @now_ms: milliseconds, for what is sent again
+ * @now_ms: milliseconds
  *
- * Return: answers taken. Context: the engine's thread; does not sleep.
+ * Nothing is sent. Context: the engine's thread; does not sleep.
  */
-u32 rmc_tx_engine_poll(struct rmc_tx_engine *e, u32 now_ms)
+void rmc_tx_engine_time(struct rmc_tx_engine *e, u32 now_ms)
 {
-	u32 done = reap(e), i;
+	u32 i;
 
 	if (now_ms != e->now_ms || !e->self_epoch) {
 		e->now_ms = now_ms;
@@ -397,7 +462,21 @@ u32 rmc_tx_engine_poll(struct rmc_tx_engine *e, u32 now_ms)
 		for (i = 0; i < e->opts.slots; i++)
 			rmc_tx_coord_resend(e->coord, i);
 	}
-	send_all(e);
+}
+
+/**
+ * rmc_tx_engine_poll() - take answers, and send what is due
+ * @e: engine; the caller's thread is its client
+ * @now_ms: milliseconds, for what is sent again
+ *
+ * Return: answers taken. Context: the engine's thread; does not sleep.
+ */
+u32 rmc_tx_engine_poll(struct rmc_tx_engine *e, u32 now_ms)
+{
+	u32 done = rmc_tx_engine_take(e);
+
+	rmc_tx_engine_time(e, now_ms);
+	rmc_tx_engine_send(e);
 	return done;
 }
 
@@ -412,7 +491,6 @@ u32 rmc_tx_engine_poll(struct rmc_tx_engine *e, u32 now_ms)
  */
 int rmc_tx_engine_begin(struct rmc_tx_engine *e, u32 *slot)
 {
-	struct rmc_tx_txn *t;
 	u32 i;
 
 	for (i = 0; i < e->opts.slots; i++)
@@ -420,18 +498,42 @@ int rmc_tx_engine_begin(struct rmc_tx_engine *e, u32 *slot)
 			break;
 	if (i == e->opts.slots)
 		return -EBUSY;
-	t = &e->txn[i];
+	*slot = i;
+	return rmc_tx_engine_begin_at(e, i);
+}
+
+/**
+ * rmc_tx_engine_begin_at() - begin a transaction in a slot that the caller names
+ * @e: engine
+ * @slot: slot
+ *
+ * Return: 0; -EINVAL; -EBUSY: its last transaction is not over. Context: the engine's thread; does
+ * not sleep.
+ */
+int rmc_tx_engine_begin_at(struct rmc_tx_engine *e, u32 slot)
+{
+	struct rmc_tx_txn *t = txn_of(e, slot);
+
+	if (!t)
+		return -EINVAL;
+	if (!rmc_tx_coord_is_free(e->coord, slot))
+		return -EBUSY;
 	t->writes = 0;
 	t->used = 0;
 	t->tries = 0;
 	t->ready = 0;
 	t->access.state = RMC_TX_ACCESS_NONE;
-	*slot = i;
-	return rmc_tx_coord_begin(e->coord, i, &t->gen);
+	return rmc_tx_coord_begin(e->coord, slot, &t->gen);
 }
 
-/* True if nothing that is sent to a node would be answered: its slot would wait for long. */
-static bool is_down(const struct rmc_tx_engine *e, u32 nid)
+/**
+ * rmc_tx_engine_is_down() - check whether a node answers nothing: a slot would wait for long
+ * @e: engine
+ * @nid: node
+ *
+ * Return: true if it is down, or silent. Context: any.
+ */
+bool rmc_tx_engine_is_down(const struct rmc_tx_engine *e, u32 nid)
 {
 	u32 epoch;
 
@@ -464,7 +566,7 @@ int rmc_tx_engine_access(struct rmc_tx_engine *e, u32 slot, enum rmc_tx_access k
 		return -EINVAL;
 	if (t->access.state == RMC_TX_ACCESS_DUE || t->access.state == RMC_TX_ACCESS_SENT)
 		return -EBUSY;
-	if (is_down(e, nid))
+	if (rmc_tx_engine_is_down(e, nid))
 		return -EHOSTDOWN;
 	err = rmc_tx_coord_touch(e->coord, slot, nid, true);
 	if (err)
@@ -476,6 +578,7 @@ int rmc_tx_engine_access(struct rmc_tx_engine *e, u32 slot, enum rmc_tx_access k
 	t->access.to = to;
 	t->access.tries = 0;
 	t->access.state = RMC_TX_ACCESS_DUE;
+	e->accesses |= bit_of(slot);
 	return 0;
 }
 
@@ -522,7 +625,7 @@ int rmc_tx_engine_write(struct rmc_tx_engine *e, u32 slot, u32 nid, u64 offset, 
 	if (!t || nid >= e->unit->fabric->nodes || !length || length > e->opts.bytes ||
 	    offset > RMC_OFFSET_MAX - length)
 		return -EINVAL;
-	if (is_down(e, nid))
+	if (rmc_tx_engine_is_down(e, nid))
 		return -EHOSTDOWN;
 	err = rmc_tx_coord_touch(e->coord, slot, nid, false);
 	if (err)

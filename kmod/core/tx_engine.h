@@ -10,8 +10,9 @@
  * It is a client of the RMC (client.h): one thread at a time uses it, and it belongs to a unit and
  * a context. There must be one per unit and context, since packets name its endpoint and slot.
  *
- * Each entry of its queue has a buffer for one message. An entry is used again in order, so one
- * operation that takes long makes others wait after as many as there are entries.
+ * Each entry of its queue has a buffer for one message, and entries are used again in order. One
+ * whose operation takes long is passed over: an entry that the RGP refuses at once takes its place.
+ * So others wait only while as many operations are in flight as there are entries.
  */
 #ifndef RMC_TX_ENGINE_H
 #define RMC_TX_ENGINE_H
@@ -24,6 +25,9 @@
 /* Most bytes of an access, and of all writes of a transaction */
 #define RMC_TX_ACCESS_MAX	RMC_TX_BODY_MAX
 #define RMC_TX_WRITE_MAX	RMC_TX_MAX_BYTES
+
+/* Most entries of an engine's queue */
+#define RMC_TX_ENTRIES		256
 
 /* Times that an access or INTEND is repeated that was lost, or found its lines locked */
 #define RMC_TX_TRIES		8
@@ -113,10 +117,12 @@ enum rmc_tx_op_what {
  * struct rmc_tx_op - an entry of the queue in use
  * @msg: message; of an access: its slot, gen and node
  * @what: enum rmc_tx_op_what
+ * @skips: times that the entry was passed over, and the RGP has not refused it yet
  */
 struct rmc_tx_op {
 	struct rmc_tx_msg msg;
 	u32 what;
+	u32 skips;
 };
 
 /**
@@ -138,6 +144,10 @@ struct rmc_tx_op {
  * @now_ms: at the last poll
  * @resent_ms: when messages were last sent again
  * @posted: entries since the last rmc_client_submit()
+ * @accesses: slots whose access may be due
+ * @parts: slots that may have rmc_tx_txn.ready
+ * @used: bit per entry of the queue in use
+ * @awake: the engine's thread is the worker of its queue pair, which nobody has to wake
  */
 struct rmc_tx_engine {
 	struct rmc_client client;
@@ -157,12 +167,18 @@ struct rmc_tx_engine {
 	u32 now_ms;
 	u32 resent_ms;
 	u32 posted;
+	u64 accesses;
+	u64 parts;
+	u64 used[RMC_TX_ENTRIES / 64];
+	bool awake;
 };
 
 struct rmc_tx_engine *rmc_tx_engine_create(struct rmc_node *unit, u16 ctx_id,
 					   const struct rmc_tx_engine_opts *opts);
 void rmc_tx_engine_destroy(struct rmc_tx_engine *e);
 int rmc_tx_engine_begin(struct rmc_tx_engine *e, u32 *slot);
+int rmc_tx_engine_begin_at(struct rmc_tx_engine *e, u32 slot);
+bool rmc_tx_engine_is_down(const struct rmc_tx_engine *e, u32 nid);
 int rmc_tx_engine_access(struct rmc_tx_engine *e, u32 slot, enum rmc_tx_access kind, u32 nid,
 			 u64 offset, u32 length, void *to);
 bool rmc_tx_engine_accessed(struct rmc_tx_engine *e, u32 slot, u8 *status);
@@ -170,6 +186,9 @@ int rmc_tx_engine_write(struct rmc_tx_engine *e, u32 slot, u32 nid, u64 offset, 
 			u32 length);
 int rmc_tx_engine_commit(struct rmc_tx_engine *e, u32 slot);
 void rmc_tx_engine_abort(struct rmc_tx_engine *e, u32 slot);
+void rmc_tx_engine_time(struct rmc_tx_engine *e, u32 now_ms);
+u32 rmc_tx_engine_take(struct rmc_tx_engine *e);
+void rmc_tx_engine_send(struct rmc_tx_engine *e);
 u32 rmc_tx_engine_poll(struct rmc_tx_engine *e, u32 now_ms);
 bool rmc_tx_engine_ended(struct rmc_tx_engine *e, u32 *slot, u8 *status);
 bool rmc_tx_engine_idle(const struct rmc_tx_engine *e);

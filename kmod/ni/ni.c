@@ -142,6 +142,8 @@ void rmc_ni_del_qp(struct rmc_ni_worker *w, struct rmc_qpair *qp)
 
 	if (!qp->front) {
 		rmc_itt_abort(qp->node, &all);
+		if (qp->tx)
+			rmc_tx_detach(qp);
 		if (qp->group)
 			rmc_order_leave(qp);
 	}
@@ -157,6 +159,49 @@ void rmc_ni_del_qp(struct rmc_ni_worker *w, struct rmc_qpair *qp)
 		WRITE_ONCE(qp->node->qps, qp->node->qps - 1);
 		rmc_tenant_leave(qp);
 	}
+}
+
+/**
+ * rmc_ni_add_slots() - start polling an engine of transactions
+ * @w: the unit's RGP worker; the caller runs on it
+ * @s: slots of a unit and a context
+ *
+ * Return: 0; -EEXIST: the context has slots there; -ENOSPC: too many contexts have, or the worker
+ * has too many queue pairs. Context: worker, does not sleep.
+ */
+int rmc_ni_add_slots(struct rmc_ni_worker *w, struct rmc_tx_slots *s)
+{
+	int err = rmc_ni_add_qp(w, &s->engine->client.qp);
+
+	if (err)
+		return err;
+	err = rmc_tx_slots_add(s);
+	if (err) {
+		rmc_ni_del_qp(w, &s->engine->client.qp);
+		return err;
+	}
+	s->next = w->tx;
+	w->tx = s;
+	return 0;
+}
+
+/**
+ * rmc_ni_del_slots() - stop polling an engine of transactions
+ * @w: the unit's RGP worker; the caller runs on it
+ * @s: slots that no queue pair has
+ *
+ * What is decided and was not sent is never sent: see rmc_tx_slots_idle(). Context: worker, does
+ * not sleep.
+ */
+void rmc_ni_del_slots(struct rmc_ni_worker *w, struct rmc_tx_slots *s)
+{
+	struct rmc_tx_slots **at = &w->tx;
+
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	rmc_tx_slots_del(s);
+	rmc_ni_del_qp(w, &s->engine->client.qp);
 }
 
 /**
@@ -216,6 +261,29 @@ static __always_inline u32 visit_qps(struct rmc_ni_worker *w, u32 (*poll)(struct
 			else
 				done++;
 		}
+	}
+	return done;
+}
+
+/* Poll the engines of transactions, and at once what they have posted. */
+static noinline u32 visit_tx(struct rmc_ni_worker *w)
+{
+	struct rmc_tx_slots *s;
+	u32 done = 0;
+
+	for (s = w->tx; s; s = s->next) {
+		struct rmc_qpair *qp = &s->engine->client.qp;
+
+		if (likely(!rmc_tx_slots_busy(s)))
+			continue;
+		done += rmc_tx_slots_poll(s, false);
+		if (!rmc_qp_pending(qp))
+			continue;
+		if (qp->hot < 0)
+			rmc_ni_heat(w, qp);
+		/* with several tenants it is polled at the next visit */
+		if (w->tenants == 1)
+			done += rmc_wq_poll(qp);
 	}
 	return done;
 }
@@ -315,6 +383,8 @@ u32 rmc_ni_visit(struct rmc_ni_worker *w)
 		done += visit_qps(w, rmc_wq_poll, rmc_tenants_visit);
 	else if (w->stages & RMC_STAGE_FRONT)
 		done += visit_qps(w, rmc_front_poll, rmc_tenants_visit_front);
+	if (unlikely(w->tx))
+		done += visit_tx(w);
 	if (w->stages & RMC_STAGE_SRV) {
 		n = visit_lane(w, RMC_LANE_REQ, rmc_rrpp_poll);
 		if (n && w->remote)
@@ -323,6 +393,9 @@ u32 rmc_ni_visit(struct rmc_ni_worker *w)
 	}
 	if (w->stages & RMC_STAGE_REQ)
 		done += visit_lane(w, RMC_LANE_REP, rmc_rcp_poll);
+	/* what was decided: an application waits for it */
+	if (unlikely(w->tx) && done)
+		done += visit_tx(w);
 
 	WRITE_ONCE(w->visits, w->visits + 1);
 	if (done) {
@@ -348,6 +421,7 @@ u32 rmc_ni_visit(struct rmc_ni_worker *w)
 void rmc_ni_tick(struct rmc_ni_worker *w, u64 now_ns)
 {
 	u32 now_ms = rmc_os_ns_to_ms(now_ns);
+	struct rmc_tx_slots *s;
 	struct rmc_node *node;
 	u32 i;
 
@@ -359,6 +433,9 @@ void rmc_ni_tick(struct rmc_ni_worker *w, u64 now_ns)
 		if (!(rmc_os_filters() && node->req_stopped))
 			rmc_node_tick_req(node, now_ms);
 	}
+	for (s = w->tx; s; s = s->next)
+		if (!(rmc_os_filters() && s->unit->req_stopped))
+			rmc_tx_slots_poll(s, true);
 	for (i = 0; i < w->nodes[RMC_LANE_REQ]; i++) {
 		node = w->node[RMC_LANE_REQ][i];
 		if (rmc_os_filters() && node->srv_stopped)

@@ -32,6 +32,7 @@
 #define RMC_NI_H
 
 #include "../core/pipeline.h"
+#include "../core/tx_slots.h"
 #include "front.h"
 
 enum rmc_stage {
@@ -82,6 +83,7 @@ enum rmc_stage {
  * @inline_ns: time of the last one
  * @inline_by: thread that polls inline now, as of rmc_os_self(); NULL: none
  * @owned: poll ownership, 1: owned; 0: free
+ * @tx: slots for transactions of its units, by rmc_tx_slots.next
  */
 struct rmc_ni_worker {
 	u32 stages;
@@ -93,6 +95,7 @@ struct rmc_ni_worker {
 	struct rmc_qpair **all;
 	u32 alls;
 	u32 cursor;
+	struct rmc_tx_slots *tx;
 	struct rmc_tenant *own;
 	struct rmc_tenant **tenant;
 	u32 tenants;
@@ -147,6 +150,8 @@ void rmc_ni_add_unit(struct rmc_ni_worker *w, struct rmc_node *node, enum rmc_la
 
 int rmc_ni_add_qp(struct rmc_ni_worker *w, struct rmc_qpair *qp);
 void rmc_ni_del_qp(struct rmc_ni_worker *w, struct rmc_qpair *qp);
+int rmc_ni_add_slots(struct rmc_ni_worker *w, struct rmc_tx_slots *s);
+void rmc_ni_del_slots(struct rmc_ni_worker *w, struct rmc_tx_slots *s);
 
 void rmc_ni_notify(struct rmc_node *node, enum rmc_lane lane);
 bool rmc_doorbells_quiet(struct rmc_node *node, enum rmc_lane lane);
@@ -179,6 +184,15 @@ static inline bool rmc_ni_awaits(const struct rmc_ni_worker *w)
 		if (w->node[RMC_LANE_REP][i]->itt.used)
 			return true;
 	return false;
+}
+
+/*
+ * Queue pair of an application as the worker of its unit has it: the one that gets slots for
+ * transactions, on rmc_qpair.node->req_worker.
+ */
+static inline struct rmc_qpair *rmc_qp_inner(struct rmc_qpair *qp)
+{
+	return qp->front ? &qp->front->inner.qp : qp;
 }
 
 /* Worker that polls an application's queue pair and posts its completions. */

@@ -47,6 +47,17 @@ static bool in_flight(const struct rmc_node *node)
 	return node->itt.used || node->renewals;
 }
 
+/* An engine has to send, or to repeat what was not answered; the same of a node that is stopped */
+static bool engines_busy(const struct rmc_ni_worker *w)
+{
+	const struct rmc_tx_slots *s;
+
+	for (s = w->tx; s; s = s->next)
+		if (rmc_tx_slots_busy(s) && !(rmc_os_filters() && s->unit->req_stopped))
+			return true;
+	return false;
+}
+
 /**
  * rmc_ni_may_park() - check that there is no work and nothing in flight
  * @w: worker; the caller owns it
@@ -59,7 +70,7 @@ bool rmc_ni_may_park(struct rmc_ni_worker *w)
 	enum rmc_lane lane;
 	u32 i;
 
-	if (w->hots || work_left(w))
+	if (w->hots || work_left(w) || engines_busy(w))
 		return false;
 	for (lane = 0; lane < RMC_LANES; lane++)
 		for (i = 0; i < w->nodes[lane]; i++)

@@ -69,6 +69,7 @@ static inline void bed_home(struct tx_bed *b, u32 i)
 		CHECK_EQ(rmc_tx_homes_add(node->unit[u], b->n[i].home), 0);
 }
 
+/* @opts: NULL: without engines */
 static inline void bed_make_of(struct tx_bed *b, const struct testbed_opts *o, u32 nodes,
 			       bool kernels, const struct rmc_tx_engine_opts *opts)
 {
@@ -87,7 +88,8 @@ static inline void bed_make_of(struct tx_bed *b, const struct testbed_opts *o, u
 		b->n[i].mem = mem_make(b->n[i].seg, TX_SEG, 12, 0);
 		seg_set(&b->w, i, CTX, b->n[i].mem);
 		bed_home(b, i);
-		bed_engine(b, i, opts);
+		if (opts)
+			bed_engine(b, i, opts);
 	}
 }
 
@@ -120,6 +122,7 @@ static inline void bed_free(struct tx_bed *b)
 		CHECK_EQ(b->n[i].mem->flags, 0);
 	}
 	testbed_fini(&b->w);
+	rmc_filters = 0;	/* of faults, if there were any */
 	for (i = 0; i < b->nodes; i++) {
 		mem_free(b->n[i].mem);
 		free(b->n[i].seg);

@@ -423,7 +423,7 @@ u8 rmc_reply_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
  */
 void rmc_reply_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 offset, u32 length)
 {
-	u64 from = (e->lbuf_off & ((1ULL << RMC_TAG_SHIFT) - 1)) + (offset - e->offset);
+	u64 from = rmc_itt_lbuf_off(e) + (offset - e->offset);
 	u32 run = rmc_ring_run(tx, tx->pay_pos, 0, length);
 
 	rmc_mem_get(e->lbuf, from, rmc_ring_line(tx, tx->pay_pos), run);
