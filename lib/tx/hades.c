@@ -264,7 +264,8 @@ static int pack(struct rmc_tx *t)
 
 	if (count_ranges(t, &count, &bytes))
 		return -E2BIG;
-	own = rmc_tx_hades_own_ranges(s, item, RMC_TX_MAX_RANGES - count, (uint16_t)t->db->nid, &bytes);
+	own = rmc_tx_hades_own_ranges(s, item, RMC_TX_MAX_RANGES - count, (uint16_t)t->db->nid,
+				      &bytes);
 	if (own + count > RMC_TX_MAX_RANGES || bytes > RMC_TX_MAX_BYTES)
 		return -E2BIG;
 	memset(c, 0, sizeof(*c));

@@ -192,7 +192,8 @@ int rmc_tx_hades_store_own(struct rmc_tx *t, struct tx_access *a, uint32_t from,
 	int status, err;
 
 	for (;;) {
-		status = rmc_tx_local_write(t->s->local, a->offset + from, a->image + from, to - from);
+		status = rmc_tx_local_write(t->s->local, a->offset + from, a->image + from,
+					    to - from);
 		if (rmc_likely(status != TX_LOCAL_LOCKED))
 			return failed(t, status);
 		err = wait_for_lock(t, &tries, &spins);

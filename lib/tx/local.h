@@ -98,8 +98,8 @@ void rmc_tx_local_free(struct tx_local *t);
 int rmc_tx_slot_take(struct tx_range *range);
 void rmc_tx_slot_put(struct tx_range *range, uint32_t slot);
 /*
- * Nobody uses the slot, and the RMC has ended the transaction that was there before, if it knew of it.
- * bits: of the calling thread
+ * Nobody uses the slot, and the RMC has ended the transaction that was there before, if it knew of
+ * it. bits: of the calling thread
  */
 void rmc_tx_local_begin(struct tx_local *t, uint32_t slot, struct tx_bits *bits);
 /* A thread goes on with a transaction that another one has run, or was stopped (section VI) */

@@ -198,7 +198,8 @@ static void lock_and_squash(struct cluster *c, const struct fake_tx *t,
 	uint64_t at;
 
 	for (i = 0; i < record->count; i++, item++)
-		for (at = item->offset / LINE * LINE; at < item->offset + item->length; at += LINE) {
+		for (at = item->offset / LINE * LINE; at < item->offset + item->length;
+		     at += LINE) {
 			lock_line(locks_of(c, item->nid), at / LINE);
 			squash_users(c, t, item->nid, name_of(item->nid, at));
 			squash_local(c, t, item->nid, at / LINE);

@@ -3,8 +3,8 @@
  * Local transactions in several threads, and another node's, over few lines: money moves between
  * accounts, and some only add it up. Each sum is what it was at first, in transactions that are
  * squashed later, too: whoever may see a mixture has a bit in a filter, or meets a lock. That is
- * what the barriers are for, of two local threads, and of one and the RRPP's worker. And two threads
- * that access a line for the first time in the same moment, again and again: one of them at least
+ * what the barriers are for, of two local threads, and of one and the RRPP's worker. And two
+ * threads that access a line for the first time in the same moment, again and again: one of them at least
  * notices.
  *
  *	build/host/tx_local_stress [MILLISECONDS]	of each

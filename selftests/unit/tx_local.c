@@ -333,7 +333,7 @@ static void test_false_positive(void)
 	end();
 }
 
-/* The other one has claimed the line between two steps: each of the two may see the other only there */
+/* The other one claims the line between two steps: each may see the other only there */
 static void test_claimed_at_once(void)
 {
 	struct tx_hash h = tx_hash(9);

@@ -63,8 +63,8 @@ static inline __u32 rmc_tx_length(__u32 slot, __u32 length)
 						 * TX_COMMIT with count 0 and without this flag, or
 						 * a TX_ABORT, decides
 						 */
-#define RMC_TX_LOADED		(1U << 1)	/* it has used lines of struct rmc_tx_local: its
-						 * own node is asked, if nothing is written there, too
+#define RMC_TX_LOADED		(1U << 1)	/* it has used lines by struct rmc_tx_local: its
+						 * own node is asked, also if nothing is written
 						 */
 
 /**
@@ -115,8 +115,8 @@ struct rmc_tx_item {
  * @rd: read filters, by bit: bit s of word b is bit b of the filter of slot s
  * @wr1: first section of the write filters
  * @wr2: second section of the write filters
- * @squashed: slots that the RMC has squashed: a hint for their owner. The RMC sets a bit before it
- *	stores anything that the transaction must not see
+ * @squashed: slots that the RMC has squashed: a hint for their owner. The RMC sets a bit before
+ *	it stores anything that the transaction must not see
  *
  * In memory of the process that owns the segment, which writes it. What it says concerns the
  * isolation of that memory only. A line is its number in the segment; rd has both halves of
