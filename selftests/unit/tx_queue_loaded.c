@@ -53,7 +53,6 @@ int main(void)
 	static const struct testbed_opts opts[] = {
 		{ .ni = "fused", .mtu = 4096 },
 		{ .ni = "split", .mtu = 64 },
-		{ .ni = "edge", .units = 2, .mtu = 512 },
 	};
 
 	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
