@@ -155,7 +155,7 @@ static u8 validate_record(const struct rmc_tx_commit *c, u32 length)
 {
 	u32 i;
 
-	if (unlikely(c->flags))
+	if (unlikely(c->flags & ~RMC_TX_LOADED))
 		return RMC_S_BAD_OP;
 	for (i = 0; i < ARRAY_SIZE(c->reserved); i++)
 		if (unlikely(c->reserved[i]))
@@ -214,6 +214,7 @@ static u8 add_items(struct rmc_tx_slots *s, u32 slot, const struct rmc_tx_commit
 static u8 commit(struct rmc_qpair *qp, const struct rmc_wqe *w, u32 slot)
 {
 	struct rmc_tx_slots *s = qp->tx;
+	struct rmc_tx_coord *coord = s->engine->coord;
 	const struct rmc_tx_commit *c = (const struct rmc_tx_commit *)s->copy;
 	struct rmc_tx_user *u = &s->user[slot];
 	u8 status;
@@ -225,13 +226,16 @@ static u8 commit(struct rmc_qpair *qp, const struct rmc_wqe *w, u32 slot)
 		return status;
 	if (!u->open) {
 		/* it has read nothing and writes nothing */
-		if (!c->count)
+		if (!c->count && !(c->flags & RMC_TX_LOADED))
 			return w->length == sizeof(*c) ? RMC_S_OK : RMC_S_BAD_LENGTH;
 		status = begin(s, slot);
 		if (unlikely(status))
 			return status;
 	}
 	status = add_items(s, slot, c, w->length);
+	/* its own node knows what it has loaded, and has marked it if that has changed */
+	if (likely(!status) && c->flags & RMC_TX_LOADED)
+		status = status_of(rmc_tx_coord_touch(coord, slot, coord->self, false));
 	if (likely(!status))
 		status = status_of(rmc_tx_engine_commit(s->engine, slot));
 	return status ?: RMC_NO_PACKET;

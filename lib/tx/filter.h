@@ -60,8 +60,8 @@ static inline void tx_bits_clear(__u64 *word, uint64_t bits)
 }
 
 /*
- * Between bits that were inserted and the look at those of others; pairs with the barrier of another
- * thread here, and with that of rmc_tx_part_intend() in the RMC. On x86 the insertion is a barrier.
+ * Between bits that were inserted and the look at those of others; pairs with the barrier of
+ * another thread here, and with that of rmc_tx_part_intend() in the RMC. On x86 the insertion is a barrier.
  */
 static inline void tx_bits_barrier(void)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * HADES: home nodes' RMCs know which lines a transaction has used, and the own RMC commits it
- * (<linux/rmc_tx.h>). All records are accessed through the RMC, own ones too.
+ * (<linux/rmc_tx.h>). Own records are used by loads and stores (hades_local.c), or, by the system
+ * "rmc", through the RMC like all others.
  *
  *	read, put       RMC_OP_TX_READ, RMC_OP_TX_OWN  -->  its home notes the lines, returns them
  *	commit          RMC_OP_TX_COMMIT, with all that is written, in one entry of the queue pair:
@@ -48,6 +49,9 @@ static void issue(struct rmc_tx_db *db, int slot, enum tx_op_kind kind, struct t
 		rmc_issue(db->qp, RMC_OP_TX_READ, slot, a->nid, a->offset, a->seen,
 			  rmc_tx_length(s->rmc_slot, sizeof(*a->seen)));
 		break;
+	case TX_OP_FORGET:
+		rmc_issue(db->qp, RMC_OP_TX_COMMIT, slot, s->rmc_slot, 0, c, sizeof(*c));
+		break;
 	case TX_OP_COMMIT:
 		s->begun = 0;
 		db->stats.writes += c->count;
@@ -62,7 +66,7 @@ static void completed(struct rmc_tx_db *db, const struct tx_op *op, int slot)
 {
 	(void)db;
 	(void)slot;
-	if (op->kind == TX_OP_ABORT)
+	if (op->kind == TX_OP_ABORT || op->kind == TX_OP_FORGET)
 		op->access->set->pending--;
 }
 
@@ -89,7 +93,7 @@ static int hades_fetch(struct rmc_tx *t, struct tx_access *a)
 {
 	int err;
 
-	if (a->fetching || a->read)
+	if (a->fetching || a->read || rmc_tx_hades_by_loads(t, a))
 		return 0;
 	err = rmc_tx_post(t->db, TX_OP_READ, a);
 	if (err)
@@ -128,6 +132,10 @@ static int hades_read(struct rmc_tx *t, struct tx_access *a)
 	uint64_t until = 0, pause = PAUSE_NS;
 	int status, err;
 
+	if (rmc_tx_hades_by_loads(t, a)) {
+		err = rmc_tx_hades_load_own(t, a);
+		return err ? err : read_done(a);
+	}
 	for (;;) {
 		status = read_once(t, a);
 		if (rmc_likely(!status))
@@ -159,9 +167,11 @@ static int hades_read(struct rmc_tx *t, struct tx_access *a)
  * One record at each home: whether this one is the first of its home. If transactions of several
  * slots ask in turn, some homes are asked twice.
  */
-static int is_first(struct rmc_tx_db *db, const struct tx_access *a, uint64_t question)
+static int is_first(struct rmc_tx *t, const struct tx_access *a, uint64_t question)
 {
-	if (!a->read || db->asked[a->member] == question)
+	struct rmc_tx_db *db = t->db;
+
+	if (!a->read || rmc_tx_hades_by_loads(t, a) || db->asked[a->member] == question)
 		return 0;
 	db->asked[a->member] = question;
 	return 1;
@@ -177,7 +187,7 @@ static int ask_homes(struct rmc_tx *t, int *lost)
 
 	for (i = 0; i < s->n && !err; i++) {
 		s->access[i].held = TX_NOT_HELD;
-		if (!is_first(t->db, &s->access[i], question))
+		if (!is_first(t, &s->access[i], question))
 			continue;
 		err = rmc_tx_post(t->db, TX_OP_CHECK, &s->access[i]);
 		s->access[i].held = TX_PROBING;
@@ -207,10 +217,13 @@ static int hades_check(struct rmc_tx *t)
 
 	/* one record is of one time */
 	if (t->s->n <= 1)
-		return 0;
+		return rmc_tx_hades_check_own(t);
 	for (tries = 0; lost && tries < LOST_TRIES && !err; tries++)
 		err = ask_homes(t, &lost);
-	return !err && lost ? rmc_tx_squash(t, RMC_TX_LOST) : err;
+	if (!err && lost)
+		return rmc_tx_squash(t, RMC_TX_LOST);
+	/* own records last: they, too, were there when the homes were asked */
+	return err ? err : rmc_tx_hades_check_own(t);
 }
 
 /* --- commit --- */
@@ -227,42 +240,58 @@ static void range_of(const struct tx_access *a, uint32_t *from, uint32_t *to)
 		*to = HADES_DATA;
 }
 
-static uint32_t padded(uint32_t bytes)
+/* How many ranges of other nodes, and their bytes; -E2BIG: too many */
+static int count_ranges(struct rmc_tx *t, uint32_t *count, uint32_t *bytes)
 {
-	return (bytes + 7) & ~7U;
-}
-
-/* What the transaction writes, for the RMC: 0, or -E2BIG */
-static int pack(struct tx_set *s)
-{
-	struct rmc_tx_commit *c = (struct rmc_tx_commit *)s->more;
-	struct rmc_tx_item *item = (struct rmc_tx_item *)(c + 1);
-	uint32_t i, from, to, count = 0, bytes = 0;
-	uint8_t *data;
+	struct tx_set *s = t->s;
+	uint32_t i, from, to;
 
 	for (i = 0; i < s->writes; i++) {
+		if (rmc_tx_hades_by_loads(t, s->write[i]))
+			continue;
 		range_of(s->write[i], &from, &to);
-		count += from < to;
-		bytes += padded(to - from);
-		if (count > RMC_TX_MAX_RANGES || bytes > RMC_TX_MAX_BYTES)
+		*count += from < to;
+		*bytes += hades_padded(to - from);
+		if (*count > RMC_TX_MAX_RANGES || *bytes > RMC_TX_MAX_BYTES)
 			return -E2BIG;
 	}
+	return 0;
+}
+
+/* What the transaction writes, for the RMC, own records first: 0, or -E2BIG */
+static int pack(struct rmc_tx *t)
+{
+	struct tx_set *s = t->s;
+	struct rmc_tx_commit *c = (struct rmc_tx_commit *)s->more;
+	struct rmc_tx_item *item = (struct rmc_tx_item *)(c + 1);
+	uint32_t i, from, to, own, count = 0, bytes = 0;
+	uint8_t *data;
+
+	if (count_ranges(t, &count, &bytes))
+		return -E2BIG;
+	own = rmc_tx_hades_own_ranges(s, item, RMC_TX_MAX_RANGES - count, (uint16_t)t->db->nid,
+				      &bytes);
+	if (own + count > RMC_TX_MAX_RANGES || bytes > RMC_TX_MAX_BYTES)
+		return -E2BIG;
 	memset(c, 0, sizeof(*c));
-	c->count = count;
-	data = (uint8_t *)(item + count);
+	c->count = own + count;
+	c->flags = rmc_tx_hades_has_loaded(s) ? RMC_TX_LOADED : 0;
+	data = rmc_tx_hades_own_data(s, (uint8_t *)(item + c->count));
+	item += own;
 	for (i = 0; i < s->writes; i++) {
 		struct tx_access *a = s->write[i];
 		uint64_t word = a->incarnation;
 
 		range_of(a, &from, &to);
-		if (from == to)		/* a put of nothing */
+		/* a put of nothing; or one that is in the redo buffer */
+		if (from == to || rmc_tx_hades_by_loads(t, a))
 			continue;
 		memcpy(a->image, &word, sizeof(word));
 		*item++ = (struct rmc_tx_item){
 			.offset = a->offset + from, .length = to - from, .nid = (uint16_t)a->nid,
 		};
 		memcpy(data, a->image + from, to - from);
-		data += padded(to - from);
+		data += hades_padded(to - from);
 	}
 	s->control.len = (uint32_t)(data - s->more);
 	return 0;
@@ -288,17 +317,40 @@ static int ended(struct rmc_tx *t, int status)
 	return rmc_tx_end(t);
 }
 
+/* An image that the program has changed; a word that has, too */
+static int hades_written(struct rmc_tx *t, struct tx_access *a, uint32_t from, uint32_t to)
+{
+	uint64_t word = a->incarnation;
+	int err = 0;
+
+	if (!rmc_tx_hades_by_loads(t, a))
+		return 0;
+	if (word != *(uint64_t *)a->image) {
+		memcpy(a->image, &word, sizeof(word));
+		err = rmc_tx_hades_store_own(t, a, 0, sizeof(word));
+	}
+	return err ? err : rmc_tx_hades_store_own(t, a, HADES_DATA + from, HADES_DATA + to);
+}
+
+/* Nothing is written, and no other home has to be asked */
+static int is_only_loaded(const struct rmc_tx *t)
+{
+	return !t->s->writes && !t->s->begun && rmc_tx_hades_has_loaded(t->s);
+}
+
 static int hades_commit(struct rmc_tx *t)
 {
 	struct tx_set *s = t->s;
 	int err = rmc_tx_await(t->db, &s->awaited);
 
 	rmc_tx_set_collect(s);
+	if (!err && is_only_loaded(t))
+		return rmc_tx_hades_check_own(t) ? rmc_tx_end(t) : ended(t, 0);
 	/* one record that was read is of one time: nothing is left to be done but to end it */
 	if (!err && !s->writes && s->n <= 1)
 		return ended(t, 0);
 	if (!err)
-		err = pack(s);
+		err = pack(t);
 	if (!err && rmc_load_relaxed(&t->db->qp->flags->dead))
 		err = -ESHUTDOWN;
 	if (!err)
@@ -311,6 +363,9 @@ static int hades_commit(struct rmc_tx *t)
 	err = rmc_tx_await(t->db, &s->awaited);
 	if (err && s->writes)
 		return rmc_tx_doubtful(t);
+	/* its own RMC was asked, and has forgotten it */
+	if (!err)
+		rmc_tx_hades_local_end(s);
 	return ended(t, err ? err : s->control.status);
 }
 
@@ -318,12 +373,20 @@ static int hades_commit(struct rmc_tx *t)
 static void hades_end(struct rmc_tx *t)
 {
 	struct tx_set *s = t->s;
+	int marked = rmc_tx_hades_local_end(s);
 
-	if (!s->begun)
+	if (!s->begun && !marked)
 		return;
 	s->begun = 0;
-	if (!rmc_tx_await(t->db, &s->awaited))
+	if (rmc_tx_await(t->db, &s->awaited))
+		return;
+	if (!marked) {
 		rmc_tx_post(t->db, TX_OP_ABORT, &s->control);
+		return;
+	}
+	memset(s->more, 0, sizeof(struct rmc_tx_commit));
+	((struct rmc_tx_commit *)s->more)->flags = RMC_TX_LOADED;
+	rmc_tx_post(t->db, TX_OP_FORGET, &s->control);
 }
 
 /* Nothing is linked in db->again */
@@ -344,6 +407,7 @@ static void repeat(struct rmc_tx_db *db)
 	.check = hades_check,						\
 	.commit = hades_commit,						\
 	.end = hades_end,						\
+	.written = hades_written,					\
 	.load = rmc_tx_hades_load,					\
 	.issue = issue,							\
 	.completed = completed,						\
@@ -351,6 +415,7 @@ static void repeat(struct rmc_tx_db *db)
 
 const struct tx_system rmc_tx_hades = {
 	.name = "hades",
+	.own_loads = 1,
 	HADES_ROW
 };
 

@@ -65,12 +65,13 @@ static int open_range(struct rmc_tx_db *db)
 		.size = sizeof(reg),
 		.offset = db->team->offset + db->o.at + sizeof(struct tx_store),
 		.length = db->shape.bytes - sizeof(struct tx_store),
+		.local = (uintptr_t)rmc_tx_hades_filters(db),
 	};
 
 	if (rmc_call(db->team->ctx, RMC_IOC_TX_REG, &reg))
 		return range_failed(db->team->ctx);
 	db->registered = 1;
-	return 0;
+	return rmc_tx_hades_local_locks(db, reg.locks_offset);
 }
 
 /* Slots of the RMC; one that gives none is a test's */
@@ -110,8 +111,9 @@ int rmc_tx_hades_open(struct rmc_tx_db *db)
 	db->asked = (uint64_t *)calloc((size_t)db->team->nodes, sizeof(*db->asked));
 	if (!db->asked)
 		return rmc_fail(ENOMEM, "out of memory");
-	if (db->team->ctx)
-		err = open_range(db);
+	err = rmc_tx_hades_local_open(db);
+	if (!err)
+		err = db->team->ctx ? open_range(db) : rmc_tx_hades_local_locks(db, 0);
 	if (!err)
 		err = open_slots(db, &mask);
 	for (i = 0; i < db->o.slots && !err; i++)
@@ -129,6 +131,7 @@ void rmc_tx_hades_close(struct rmc_tx_db *db)
 	if (db->registered && !rmc_ctx_inherited(db->team->ctx) &&
 	    rmc_call(db->team->ctx, RMC_IOC_TX_REG, &reg))
 		rmc_log(WARN, "transactions in the segment remain: %s", strerror(errno));
+	rmc_tx_hades_local_close(db);
 }
 
 /* Before any transaction uses it, so with plain stores */

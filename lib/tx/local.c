@@ -53,7 +53,7 @@ void rmc_tx_local_begin(struct tx_local *t, uint32_t slot, struct tx_bits *bits)
 	t->squashed = TX_LOCAL_OK;
 	t->by_rmc = 0;
 	/* of an earlier one; if it is late, this one is squashed for nothing */
-	if (rmc_load_relaxed(t->marks) & t->bit)
+	if (tx_local_marked(t))
 		tx_bits_clear(&t->range->filters->squashed, t->bit);
 	new_use(t);
 }
@@ -76,7 +76,7 @@ int rmc_tx_local_check(struct tx_local *t)
 	if (t->squashed)
 		return (int)t->squashed;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (rmc_load_relaxed(t->marks) & t->bit)
+	if (tx_local_marked(t))
 		return squash(t, TX_LOCAL_SQUASHED);
 	return TX_LOCAL_OK;
 }

@@ -98,8 +98,8 @@ void rmc_tx_local_free(struct tx_local *t);
 int rmc_tx_slot_take(struct tx_range *range);
 void rmc_tx_slot_put(struct tx_range *range, uint32_t slot);
 /*
- * Nobody uses the slot, and the RMC has ended the transaction that was there before, if it knew of it.
- * bits: of the calling thread
+ * Nobody uses the slot, and the RMC has ended the transaction that was there before, if it knew of
+ * it. bits: of the calling thread
  */
 void rmc_tx_local_begin(struct tx_local *t, uint32_t slot, struct tx_bits *bits);
 /* A thread goes on with a transaction that another one has run, or was stopped (section VI) */
@@ -123,11 +123,17 @@ static inline uint64_t tx_bits_of(const struct tx_local *t, uint64_t line)
 	return t->bits->entry[line % TX_BITS_LINES] ^ (line << 30 | t->key);
 }
 
+/* Has the RMC marked its slot? A bit that was set late counts, too. */
+static inline int tx_local_marked(const struct tx_local *t)
+{
+	return (rmc_load_relaxed(t->marks) & t->bit) != 0;
+}
+
 /* After loads: pairs with the RMC, which marks a transaction before it stores what hurts it */
 static inline int tx_local_alive(struct tx_local *t)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (rmc_likely(!(rmc_load_relaxed(t->marks) & t->bit)))
+	if (rmc_likely(!tx_local_marked(t)))
 		return TX_LOCAL_OK;
 	return rmc_tx_local_check(t);
 }

@@ -23,6 +23,8 @@
 
 struct tx_set;
 struct tx_system;
+struct tx_local;
+struct tx_own;
 
 /* A record that a transaction has accessed */
 struct tx_access {
@@ -81,6 +83,8 @@ struct tx_set {
 	struct tx_access control;	/* of operations on the transaction as a whole */
 	uint8_t rmc_slot;	/* of a system whose RMC has transactions */
 	uint8_t begun;		/* the RMC may have one in that slot, which is not over */
+	uint8_t own_by;		/* how it uses own records; see hades_local.c */
+	struct tx_local *local;	/* own records by loads and stores; NULL: never */
 	uint32_t awaited;	/* operations that a transaction waits for */
 	uint32_t pending;	/* writes and unlocks of one that has ended */
 };
@@ -96,11 +100,12 @@ struct rmc_tx {
 	uint64_t number;	/* no other transaction of the database has it */
 	uint64_t committed;	/* number of the last one of this slot that has */
 	unsigned int current;
+	uint8_t evicted;	/* the next one uses own records by the RMC; see hades_local.c */
 };
 
 enum tx_op_kind { TX_OP_NONE, TX_OP_READ, TX_OP_LOCK, TX_OP_CHECK, TX_OP_CLEAR, TX_OP_WRITE,
 		  TX_OP_UNLOCK, TX_OP_PROBE, TX_OP_RELOCK, TX_OP_FINISH,
-		  TX_OP_COMMIT, TX_OP_ABORT };
+		  TX_OP_COMMIT, TX_OP_ABORT, TX_OP_FORGET };
 
 /* The transaction waits for these; the others are for sets of transactions that have ended */
 static inline int tx_awaited(enum tx_op_kind kind)
@@ -143,6 +148,7 @@ struct rmc_tx_db {
 	int registered;		/* the RMC has transactions in this member's memory */
 	uint64_t *asked;	/* by member: number of its last question; see hades.c */
 	uint64_t question;
+	struct tx_own *own;	/* own records by loads and stores; NULL: through the RMC */
 	/* writes and unlocks to repeat: the first, and where the next one is linked */
 	struct tx_access *again, **again_end;
 	uint32_t attempt;	/* of the last commit with locks */
@@ -177,6 +183,9 @@ struct tx_system {
 	int (*check)(struct rmc_tx *t);
 	/* The transaction is active; afterwards it has ended */
 	int (*commit)(struct rmc_tx *t);
+	/* Bytes of a record's image will be written: 0, or it has ended. NULL: nothing */
+	int (*written)(struct rmc_tx *t, struct tx_access *a, uint32_t from, uint32_t to);
+	int own_loads;	/* own records by loads and stores */
 	/* Its slot will be free, whether it was committed or not; NULL: nothing */
 	void (*end)(struct rmc_tx *t);
 	int (*load)(struct rmc_tx_db *db, void *record, const void *data, size_t len);

@@ -33,8 +33,8 @@ int rmc_tx_tags_foreign(const struct tx_tags *d, uint64_t line, uint32_t slot);
 /* The line is not the slot's any more; without effect if it was not */
 void rmc_tx_tags_release(struct tx_tags *d, uint64_t line, uint32_t slot);
 /*
- * The lines that a slot has written (section V-C, figure 8), in these sets: returns how many, of which
- * the first max are in line
+ * The lines that a slot has written (section V-C, figure 8), in these sets: returns how many, of
+ * which the first max are in line
  */
 uint32_t rmc_tx_tags_find(const struct tx_tags *d, const uint64_t *sets, uint32_t slot,
 			  uint64_t *line, uint32_t max);

@@ -31,6 +31,7 @@ const char *rmc_tx_cause_name(unsigned int cause)
 		[RMC_TX_LOST] = "lost", [RMC_TX_BY_PROGRAM] = "by_program",
 		[RMC_TX_BY_OTHER] = "by_other", [RMC_TX_NO_ROOM] = "no_room",
 		[RMC_TX_FORGOTTEN] = "forgotten",
+		[RMC_TX_BY_NEIGHBOUR] = "by_neighbour", [RMC_TX_EVICTED] = "evicted",
 	};
 
 	return cause < RMC_TX_CAUSES ? name[cause] : NULL;
@@ -484,13 +485,16 @@ static int access_of(struct rmc_tx *t, struct rmc_tx_addr at, size_t len, struct
 }
 
 /* [from, from + len) of its data will be written */
-static void changed(struct tx_access *a, uint32_t from, size_t len)
+static int changed(struct rmc_tx *t, struct tx_access *a, uint32_t from, size_t len)
 {
+	const struct tx_system *system = t->db->system;
+
 	if (len && (a->from == a->to || from < a->from))
 		a->from = from;
 	if (len && from + len > a->to)
 		a->to = from + (uint32_t)len;
 	a->written = 1;
+	return system->written ? system->written(t, a, from, from + (uint32_t)len) : 0;
 }
 
 int rmc_tx_fetch(struct rmc_tx *t, struct rmc_tx_addr record)
@@ -527,8 +531,7 @@ int rmc_tx_put(struct rmc_tx *t, struct rmc_tx_addr to, const void *data, size_t
 	if (!record_present(a->incarnation))
 		return -ENOENT;
 	memmove(a->data + to.field, data, len);
-	changed(a, to.field, len);
-	return 0;
+	return changed(t, a, to.field, len);
 }
 
 int rmc_tx_insert(struct rmc_tx *t, struct rmc_tx_addr record, const void *data, size_t len)
@@ -543,8 +546,7 @@ int rmc_tx_insert(struct rmc_tx *t, struct rmc_tx_addr record, const void *data,
 	memmove(a->data, data, len);		/* it may be of what the transaction has deleted */
 	memset(a->data + len, 0, a->len - len);
 	a->incarnation++;
-	changed(a, 0, a->len);
-	return 0;
+	return changed(t, a, 0, a->len);
 }
 
 int rmc_tx_delete(struct rmc_tx *t, struct rmc_tx_addr record)
@@ -557,8 +559,7 @@ int rmc_tx_delete(struct rmc_tx *t, struct rmc_tx_addr record)
 	if (!record_present(a->incarnation))
 		return -ENOENT;
 	a->incarnation++;
-	changed(a, 0, 0);
-	return 0;
+	return changed(t, a, 0, 0);
 }
 
 /* --- symbols without a size: structs of version 1.1, which was their first --- */

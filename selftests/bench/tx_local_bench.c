@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a local access of a transaction costs beside a copy without one (lib/tx/local.h), on one CPU:
- * of lines that the transaction has used before, which its filter bits know, and of lines that it
+ * What a local access of a transaction costs beside a copy without one (lib/tx/local.h), on one
+ * CPU: of lines that the transaction has used before, which its filter bits know, and of lines that it
  * uses for the first time. Memory, filters and tags are in the CPU's caches, and nobody else has a
  * transaction.
  *
@@ -18,7 +18,7 @@
 #include <time.h>
 #include "tx_own.h"
 
-#define LINES		256		/* that are read: they and their filter bits stay in L1 */
+#define LINES		256		/* that are read: with their filter bits, in L1 */
 #define READS		40		/* lines that a transaction uses, of the paper's 76 at most */
 #define RECORD		16		/* lines of a long record */
 #define ACCESSES	20000		/* of a row in a round */

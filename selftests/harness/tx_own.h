@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A node of transactions for tests of local accesses: a participant (kmod/tx/part.h) over a segment,
- * the tables of its process (lib/tx/local.h), and what a coordinator does for a transaction that is
+ * A node of transactions for tests of local accesses: a participant (kmod/tx/part.h) over a
+ * segment, the tables of its process (lib/tx/local.h), and what a coordinator does for a transaction that is
  * only there. Calls of the participant are one at a time, as by an RRPP's worker.
  */
 #ifndef TX_OWN_H
@@ -116,8 +116,8 @@ static inline u8 own_intend(struct own_node *n, struct own_commit *c, u32 source
 	return status;
 }
 
-static inline u8 own_data(struct own_node *n, const struct own_commit *c, u64 offset, const u8 *data,
-			  u32 len)
+static inline u8 own_data(struct own_node *n, const struct own_commit *c, u64 offset,
+			  const u8 *data, u32 len)
 {
 	u8 status;
 

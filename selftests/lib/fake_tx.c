@@ -6,6 +6,8 @@
 #include <linux/rmc_tx.h>
 #include "fake_lines.h"
 #include "fake_tx.h"
+#include "../../lib/tx/filter.h"
+#include "../../lib/tx/hades.h"
 
 static pthread_mutex_t all = PTHREAD_MUTEX_INITIALIZER;
 
@@ -101,7 +103,8 @@ static int check(const struct cluster *c, const struct rmc_tx_commit *record, ui
 	uint64_t bytes = 0;
 	uint32_t i, k;
 
-	if (length < sizeof(*record) || record->count > RMC_TX_MAX_RANGES || record->flags)
+	if (length < sizeof(*record) || record->count > RMC_TX_MAX_RANGES ||
+	    record->flags & ~RMC_TX_LOADED)
 		return RMC_S_BAD_LENGTH;
 	for (i = 0; i < record->count; i++) {
 		if ((int)item[i].nid >= c->nodes || item[i].flags)
@@ -134,18 +137,84 @@ static void squash_users(struct cluster *c, const struct fake_tx *by, unsigned i
 				t->squashed |= 1ULL << home;
 }
 
-static void store(struct cluster *c, const struct fake_tx *t, const struct rmc_tx_commit *record)
+/* Lock a line for the home's own transactions, by the only Locking Buffer; the mask comes last */
+static void lock_line(struct rmc_tx_locks *k, uint64_t line)
+{
+	struct tx_hash h = tx_hash(line);
+
+	if (!k)
+		return;
+	__atomic_store_n(&k->wr[h.rd[0]], 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&k->wr[h.rd[1]], 1, __ATOMIC_RELAXED);
+	/* pairs with tx_bits_barrier(): a bit in a filter, then the look at this one */
+	__atomic_exchange_n(&k->mask, 1, __ATOMIC_SEQ_CST);
+}
+
+static void unlock_lines(struct rmc_tx_locks *k)
+{
+	uint32_t i;
+
+	if (!k || !k->mask)
+		return;
+	__atomic_exchange_n(&k->mask, 0, __ATOMIC_SEQ_CST);
+	for (i = 0; i < RMC_TX_FILTER_BITS; i++)
+		__atomic_store_n(&k->wr[i], 0, __ATOMIC_RELEASE);
+}
+
+/*
+ * The home's own transactions that use a line by loads and stores, but the committing one: their
+ * process hears of it before the line changes.
+ */
+static void squash_local(struct cluster *c, const struct fake_tx *by, unsigned int home,
+			 uint64_t line)
+{
+	struct rmc_tx_local *l = rmc_tx_hades_filters(c->node[home].db);
+	struct fake_tx *t = c->node[home].tx;
+	struct tx_hash h = tx_hash(line);
+	uint64_t users, i;
+
+	if (!l)
+		return;
+	users = tx_filter_readers(l, &h) | tx_filter_writers(l, &h);
+	for (i = 0; i < RMC_TX_MAX_SLOTS; i++) {
+		if (!(users >> i & 1) || &t[i] == by)
+			continue;
+		t[i].squashed |= 1ULL << home;
+		__atomic_fetch_or(&l->squashed, 1ULL << i, __ATOMIC_SEQ_CST);
+	}
+}
+
+static struct rmc_tx_locks *locks_of(struct cluster *c, int home)
+{
+	return (struct rmc_tx_locks *)(uintptr_t)rmc_tx_hades_locks(c->node[home].db);
+}
+
+/* Whoever uses what it writes is squashed, or has to wait */
+static void lock_and_squash(struct cluster *c, const struct fake_tx *t,
+			    const struct rmc_tx_commit *record)
+{
+	const struct rmc_tx_item *item = (const struct rmc_tx_item *)(record + 1);
+	uint32_t i;
+	uint64_t at;
+
+	for (i = 0; i < record->count; i++, item++)
+		for (at = item->offset / LINE * LINE; at < item->offset + item->length;
+		     at += LINE) {
+			lock_line(locks_of(c, item->nid), at / LINE);
+			squash_users(c, t, item->nid, name_of(item->nid, at));
+			squash_local(c, t, item->nid, at / LINE);
+		}
+}
+
+static void store(struct cluster *c, const struct rmc_tx_commit *record)
 {
 	const struct rmc_tx_item *item = (const struct rmc_tx_item *)(record + 1);
 	const uint8_t *data = (const uint8_t *)(item + record->count);
 	uint32_t i, k;
-	uint64_t at;
 
 	for (i = 0; i < record->count; i++, item++) {
 		uint8_t *to = c->node[item->nid].segment + item->offset;
 
-		for (at = item->offset / LINE * LINE; at < item->offset + item->length; at += LINE)
-			squash_users(c, t, item->nid, name_of(item->nid, at));
 		for (k = 0; k < item->length; k++)
 			__atomic_store_n(to + k, data[k], __ATOMIC_RELAXED);
 		data += padded(item->length);
@@ -156,14 +225,18 @@ int fake_tx_commit(struct cluster_node *n, const struct fake_op *op)
 {
 	const struct rmc_tx_commit *record = (const struct rmc_tx_commit *)(uintptr_t)op->lbuf;
 	struct fake_tx *t = &n->tx[op->nid];
-	int status;
+	int status, i;
 
 	pthread_mutex_lock(&all);
 	status = check(n->cluster, record, op->length);
 	if (!status && t->squashed)
 		status = RMC_S_TX_SQUASHED;
-	if (!status)
-		store(n->cluster, t, record);
+	if (!status) {
+		lock_and_squash(n->cluster, t, record);
+		store(n->cluster, record);
+		for (i = 0; i < n->cluster->nodes; i++)
+			unlock_lines(locks_of(n->cluster, i));
+	}
 	over(n, t);
 	pthread_mutex_unlock(&all);
 	return status;

@@ -20,6 +20,11 @@ for t in "tx address,undefined" "tx_hades address,undefined" "tx_faults address,
 		tx.*|tx_history.*|tx_structures.*|tx_keys.address*)
 			RMC_TEST_SYSTEM=rmc include "$name, committed by the RMC" timeout 300 "$W/$t.${build[${san%% *}]}" ;;
 		esac
+		case $t in
+		tx|tx_history)
+			RMC_TEST_SYSTEM=hades include "$name, own records by loads and stores" \
+				timeout 300 "$W/$t.${build[${san%% *}]}" ;;
+		esac
 	else
 		sed 's/^/# /' "$W/log"
 		report 1 "$name: builds"

@@ -296,6 +296,7 @@ AREAS = {
                               "dispatch_cores.asan"]),
     "hades": ("hades", ["tx_coord", "tx_part", "tx_part_model", "tx_transfers", "tx_part.asan", "tx_coord.asan",
                         "tx_filter"]),
+    "hades.loaded": ("core", ["tx_queue_loaded"]),
     "hades.local": ("own", ["tx_local", "tx_local_random"]),
     "hades.race": ("own", ["tx_local_stress.vector"]),
     "park": ("header", ["parking"]),

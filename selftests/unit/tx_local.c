@@ -333,7 +333,7 @@ static void test_false_positive(void)
 	end();
 }
 
-/* The other one has claimed the line between two steps: each of the two may see the other only there */
+/* The other one claims the line between two steps: each may see the other only there */
 static void test_claimed_at_once(void)
 {
 	struct tx_hash h = tx_hash(9);
@@ -472,6 +472,12 @@ static void test_no_late_value(void)
 	rmc_tx_local_begin(&a, 5, &bits);
 	CHECK_EQ(get(&a, 9), 0);
 	CHECK_EQ(word, 1);
+	CHECK_EQ(rmc_tx_local_read(&a, AT(10), data, sizeof(data)), 0);
+	remote_write(9, 2);
+	CHECK_EQ(rmc_tx_local_read(&a, AT(10), data, sizeof(data)), TX_LOCAL_SQUASHED);
+	own_abort_local(&node, &a);
+	rmc_tx_local_begin(&a, 5, &bits);
+	CHECK_EQ(get(&a, 9), 0);
 	remote_write(9, 2);
 	CHECK_EQ(rmc_tx_local_read(&a, AT(9), data, sizeof(data)), TX_LOCAL_SQUASHED);
 	own_abort_local(&node, &a);

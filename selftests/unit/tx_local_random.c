@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random executions of transactions that use one node: some by loads and stores (lib/tx/local.h), some
- * as another node's, in steps of any order; then the same transactions all by the RMC. In both
+ * Random executions of transactions that use one node: some by loads and stores (lib/tx/local.h),
+ * some as another node's, in steps of any order; then the same transactions all by the RMC. In both
  * modes, what a transaction has read when its INTEND is acked is what those that were acked before
  * have left, and memory is what they have written. By loads and stores that holds for each read.
  */
@@ -122,7 +122,8 @@ static void actor_close(struct actor *x, bool mode)
 	} else {
 		for (i = 0; i < LINES; i++)
 			if (x->wrote[i])
-				CHECK_EQ(own_data(&node, &x->c, AT(lines[i]), (u8 *)&x->value[i], 8), 0);
+				CHECK_EQ(own_data(&node, &x->c, AT(lines[i]),
+						  (u8 *)&x->value[i], 8), 0);
 		CHECK_EQ(own_close(&node, &x->c), RMC_S_OK);
 	}
 	for (i = 0; i < LINES; i++)

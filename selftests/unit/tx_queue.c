@@ -236,7 +236,7 @@ static int spoil(struct tx_app *p, u32 how)
 	tx_app_item(p, 1, 0, TX_START + 64, "12345678", 8);
 	switch (how) {
 	case 0:
-		c->flags = 2;
+		c->flags = 4;
 		return RMC_S_BAD_OP;
 	case 1:
 		c->reserved[6] = 1;

@@ -63,8 +63,8 @@ static inline __u32 rmc_tx_length(__u32 slot, __u32 length)
 						 * TX_COMMIT with count 0 and without this flag, or
 						 * a TX_ABORT, decides
 						 */
-#define RMC_TX_LOADED		(1U << 1)	/* it has used lines of struct rmc_tx_local: its
-						 * own node is asked, if nothing is written there, too
+#define RMC_TX_LOADED		(1U << 1)	/* it has used lines by struct rmc_tx_local: its
+						 * own node is asked, also if nothing is written
 						 */
 
 /**

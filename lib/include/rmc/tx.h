@@ -73,6 +73,8 @@ enum rmc_tx_cause {
 	RMC_TX_BY_OTHER,	/* another one has committed, or commits, what it has used */
 	RMC_TX_NO_ROOM,		/* a member's RMC has no room for it */
 	RMC_TX_FORGOTTEN,	/* a member's RMC no longer knows of it */
+	RMC_TX_BY_NEIGHBOUR,	/* another one of this process has used the lines of an own record */
+	RMC_TX_EVICTED,		/* too many lines of one set of a cache are written */
 	RMC_TX_CAUSES
 };
 
