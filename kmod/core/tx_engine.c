@@ -338,8 +338,8 @@ static void message_done(struct rmc_tx_engine *e, const struct rmc_tx_op *op, u3
 		return;
 	}
 	/* due again with the next resend */
-	if ((op->msg.kind == RMC_TX_INTEND || op->msg.kind == RMC_TX_LOCK) && (status == RMC_S_TIMEOUT || status == RMC_S_BUSY) &&
-	    ++t->tries < RMC_TX_TRIES)
+	if ((op->msg.kind == RMC_TX_INTEND || op->msg.kind == RMC_TX_LOCK) &&
+	    (status == RMC_S_TIMEOUT || status == RMC_S_BUSY) && ++t->tries < RMC_TX_TRIES)
 		return;
 	rmc_tx_coord_answer(e->coord, &op->msg, status);
 	if (op->msg.kind == RMC_TX_LOCK && e->coord->slot[op->msg.slot].locks)

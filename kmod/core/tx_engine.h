@@ -186,9 +186,11 @@ void rmc_tx_engine_abort(struct rmc_tx_engine *e, u32 slot);
 /* tx_hold.c */
 int rmc_tx_engine_prepare(struct rmc_tx_engine *e, u32 slot);
 bool rmc_tx_engine_prepared(struct rmc_tx_engine *e, u32 *slot);
-int rmc_tx_engine_lock(struct rmc_tx_engine *e, u32 slot, const struct rmc_tx_item *item, u32 count);
+int rmc_tx_engine_lock(struct rmc_tx_engine *e, u32 slot, const struct rmc_tx_item *item,
+		       u32 count);
 bool rmc_tx_engine_locked(struct rmc_tx_engine *e, u32 *slot);
-u32 rmc_tx_hold_ranges(const struct rmc_tx_txn *t, u32 nid, struct rmc_tx_range *range, u32 *writes);
+u32 rmc_tx_hold_ranges(const struct rmc_tx_txn *t, u32 nid, struct rmc_tx_range *range,
+		       u32 *writes);
 void rmc_tx_engine_expire(struct rmc_tx_engine *e);
 u32 rmc_tx_engine_poll(struct rmc_tx_engine *e, u32 now_ms);
 bool rmc_tx_engine_ended(struct rmc_tx_engine *e, u32 *slot, u8 *status);

@@ -121,7 +121,8 @@ static int add_all(struct rmc_tx_engine *e, u32 slot, const struct rmc_tx_item *
  * -ECANCELED; -ENOSPC: too many nodes. After an error it is to be aborted. Context: the engine's
  * thread; does not sleep.
  */
-int rmc_tx_engine_lock(struct rmc_tx_engine *e, u32 slot, const struct rmc_tx_item *item, u32 count)
+int rmc_tx_engine_lock(struct rmc_tx_engine *e, u32 slot, const struct rmc_tx_item *item,
+		       u32 count)
 {
 	struct rmc_tx_slot *s;
 	int err;
@@ -130,7 +131,9 @@ int rmc_tx_engine_lock(struct rmc_tx_engine *e, u32 slot, const struct rmc_tx_it
 		return -EINVAL;
 	slot = array_index_nospec(slot, e->opts.slots);
 	s = &e->coord->slot[slot];
-	if (s->phase == RMC_TX_EXECUTING && (s->peers || s->locks || e->txn[slot].writes))
+	if (s->phase != RMC_TX_EXECUTING)
+		return -ECANCELED;
+	if (s->peers || s->locks || e->txn[slot].writes)
 		return -EBUSY;
 	err = add_all(e, slot, item, count);
 	if (!err)
@@ -162,7 +165,8 @@ bool rmc_tx_engine_locked(struct rmc_tx_engine *e, u32 *slot)
  *
  * Return: number of ranges. Context: the engine's thread; does not sleep.
  */
-u32 rmc_tx_hold_ranges(const struct rmc_tx_txn *t, u32 nid, struct rmc_tx_range *range, u32 *writes)
+u32 rmc_tx_hold_ranges(const struct rmc_tx_txn *t, u32 nid, struct rmc_tx_range *range,
+		       u32 *writes)
 {
 	u32 n = 0, i, read;
 

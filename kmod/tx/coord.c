@@ -99,7 +99,10 @@ static void give_up(struct rmc_tx_coord *c, u32 slot, u8 status)
 		end(c, slot);
 }
 
-/* Nobody can squash it any more, unless the application still decides. The application is told once its own node has stored. */
+/*
+ * Nobody can squash it any more, unless the application still decides. It is told once its own
+ * node has stored.
+ */
 static void decide(struct rmc_tx_coord *c, u32 slot)
 {
 	struct rmc_tx_slot *s = &c->slot[slot];

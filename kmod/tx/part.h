@@ -128,8 +128,8 @@ struct rmc_tx_group {
  * @length: bytes of the range; a multiple of 64
  * @self: endpoint of the node itself: its slots are those of struct rmc_tx_local
  * @groups: sources that may have transactions here, RMC_TX_SOURCES at most
- * @buffers: transactions that may hold locks at a time, 64 at most; 0: RMC_TX_BUFFERS. Those of a source may be
- *	as many as are free then, or one
+ * @buffers: transactions that may hold locks at a time, 64 at most; 0: RMC_TX_BUFFERS. Those of a source may
+ *	be as many as are free then, or one
  */
 struct rmc_tx_limits {
 	u64 start;

@@ -180,14 +180,15 @@ static void test_local(void)
 /* Locks in advance: nodes in the order of their numbers, one at a time */
 static void test_lock(void)
 {
+	static const u32 order[] = { 2, 3, 1 };
 	u32 nid, slot;
 
 	rmc_tx_coord_init(&c, SELF, 0);
 	CHECK_EQ(rmc_tx_coord_lock(&c, RMC_TX_SLOTS), -EINVAL);
 	CHECK_EQ(rmc_tx_coord_lock(&c, SLOT), -ECANCELED);
 	begin(0, 0);
-	for (nid = 3; nid; nid--)
-		CHECK_EQ(rmc_tx_coord_lock_at(&c, SLOT, nid), 0);
+	for (nid = 0; nid < ARRAY_SIZE(order); nid++)
+		CHECK_EQ(rmc_tx_coord_lock_at(&c, SLOT, order[nid]), 0);
 	CHECK_EQ(rmc_tx_coord_lock(&c, SLOT), 0);
 	for (nid = 1; nid < 4; nid++) {
 		CHECK_EQ(phase(), RMC_TX_LOCKING);

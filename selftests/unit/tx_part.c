@@ -691,10 +691,26 @@ static void test_lock(void)
 	bed_begin(&b);
 	/* who has used a line that will be written is squashed; who has it locked is waited for */
 	CHECK_EQ(tx_read(&b, user, LINE(8), 64), RMC_S_OK);
-	CHECK_EQ(tx_intend(&b, d, 0, LINE(9), 64), RMC_S_OK);
-	CHECK_EQ(lock(a, 8, 9), RMC_S_TX_LOCKED);
+	CHECK_EQ(tx_read(&b, tx(3, 6, 1), LINE(9), 64), RMC_S_OK);
+	CHECK_EQ(tx_intend(&b, d, 0, LINE(19), 64), RMC_S_OK);
+	CHECK_EQ(lock(a, 8, 9), RMC_S_OK);
 	CHECK(rmc_tx_part_hint(b.p, &hint));
 	CHECK(hint.source == 3 && hint.slot == 5);
+	/* not who reads what it only reads */
+	CHECK(!rmc_tx_part_hint(b.p, &hint));
+	CHECK_EQ(tx_intend(&b, tx(3, 6, 1), RMC_TX_HERE, 0, 0), RMC_S_OK);
+	CHECK_EQ(tx_abort(&b, a), RMC_S_OK);
+	CHECK_EQ(tx_abort(&b, d), RMC_S_OK);
+	/* who has read and commits is waited for, too */
+	CHECK_EQ(lock(c, 9, 0), RMC_S_TX_LOCKED);
+	CHECK_EQ(tx_abort(&b, tx(3, 6, 1)), RMC_S_OK);
+	CHECK_EQ(lock(c, 9, 0), RMC_S_OK);
+	CHECK_EQ(tx_abort(&b, c), RMC_S_OK);
+	a.gen++;
+	c.gen++;
+	d.gen++;
+	CHECK_EQ(tx_intend(&b, d, 0, LINE(9), 64), RMC_S_OK);
+	CHECK_EQ(lock(a, 8, 9), RMC_S_TX_LOCKED);
 	CHECK_EQ(b.p->waiters, 1);
 	CHECK_EQ(b.p->locks, 2);
 	CHECK_EQ(lock(a, 8, 9), RMC_S_TX_LOCKED);
