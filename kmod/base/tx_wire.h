@@ -45,6 +45,7 @@ enum rmc_tx_head_kind {
 	RMC_TX_KIND_DATA	= 4,	/* TX_DATA */
 	RMC_TX_KIND_COMMIT	= 5,	/* TX_CLOSE */
 	RMC_TX_KIND_ABORT	= 6,	/* TX_CLOSE */
+	RMC_TX_KIND_LOCK	= 7,	/* TX_INTEND: locks in advance */
 };
 
 /**
@@ -55,7 +56,8 @@ enum rmc_tx_head_kind {
  * @flags: of an INTEND: RMC_TX_HERE (tx/part.h)
  * @acted: of a message, in the source's buffer: not 0 when a reply had RMC_TX_ACTED; ignored in
  *	packets
- * @count: ranges of an INTEND, pieces of a DATA
+ * @count: ranges of an INTEND or LOCK, pieces of a DATA
+ * @writes: of a LOCK: those of the ranges that will be written; they come first
  * @reserved: 0
  *
  * Behind it an INTEND has @count times a struct rmc_tx_range (tx/tx.h).
@@ -67,7 +69,8 @@ struct rmc_tx_head {
 	u8 flags;
 	u8 acted;
 	u32 count;
-	u32 reserved[13];
+	u32 writes;
+	u32 reserved[12];
 };
 
 /**

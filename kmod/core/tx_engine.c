@@ -196,12 +196,17 @@ static void post_access(struct rmc_tx_engine *e, u32 slot, struct rmc_tx_txn *t)
 
 static void post_intend(struct rmc_tx_engine *e, const struct rmc_tx_msg *msg)
 {
-	struct rmc_tx_head *h = begin(e, msg, RMC_TX_KIND_INTEND);
+	bool lock = msg->kind == RMC_TX_LOCK;
+	struct rmc_tx_head *h = begin(e, msg, lock ? RMC_TX_KIND_LOCK : RMC_TX_KIND_INTEND);
+	struct rmc_tx_range *range = (struct rmc_tx_range *)(h + 1);
+	const struct rmc_tx_txn *t = &e->txn[msg->slot];
 	u32 bytes;
 
 	h->flags = msg->flags;
-	h->count = rmc_tx_writes_ranges(&e->txn[msg->slot], msg->nid,
-					(struct rmc_tx_range *)(h + 1));
+	if (lock)
+		h->count = rmc_tx_hold_ranges(t, msg->nid, range, &h->writes);
+	else
+		h->count = rmc_tx_writes_ranges(t, msg->nid, range);
 	bytes = h->count * sizeof(struct rmc_tx_range);
 	post(e, msg, RMC_TX_OP_MESSAGE, RMC_OP_TX_INTEND, rmc_tx_offset(msg->slot, msg->gen),
 	     sizeof(*h) + bytes);
@@ -265,6 +270,7 @@ static void send(struct rmc_tx_engine *e, const struct rmc_tx_msg *msg)
 		return;
 	switch (msg->kind) {
 	case RMC_TX_INTEND:
+	case RMC_TX_LOCK:
 		post_intend(e, msg);
 		break;
 	case RMC_TX_COMMIT:
@@ -386,10 +392,12 @@ static void message_done(struct rmc_tx_engine *e, const struct rmc_tx_op *op, u3
 		return;
 	}
 	/* due again with the next resend */
-	if (op->msg.kind == RMC_TX_INTEND && (status == RMC_S_TIMEOUT || status == RMC_S_BUSY) &&
-	    ++t->tries < RMC_TX_TRIES)
+	if ((op->msg.kind == RMC_TX_INTEND || op->msg.kind == RMC_TX_LOCK) &&
+	    (status == RMC_S_TIMEOUT || status == RMC_S_BUSY) && ++t->tries < RMC_TX_TRIES)
 		return;
 	rmc_tx_coord_answer(e->coord, &op->msg, status);
+	if (op->msg.kind == RMC_TX_LOCK && e->coord->slot[op->msg.slot].locks)
+		t->writes = 0;
 }
 
 /**

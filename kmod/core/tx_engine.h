@@ -81,10 +81,12 @@ enum rmc_tx_access_state {
  * @writes: entries of @write
  * @used: bytes of @data
  * @tries: repetitions of INTEND
- * @held_ms: since when it holds locks, if its bit of rmc_tx_engine.held is set
+ * @held_ms: since when it holds locks, if its bit of rmc_tx_engine.held is set; while it waits for
+ *	locks, when LOCK was last sent again
  * @ready: bit per entry of the node list: a part of the commit is to be sent there next
  * @next: by entry of the node list, which part: a write, and how much of it was sent
- * @write: write list, by node and offset
+ * @write: write list, by node and offset; before, what it locks in advance: @at is 1 if that is
+ *	only read
  * @data: what is written
  * @access: its access, one at a time
  */
@@ -203,6 +205,11 @@ void rmc_tx_engine_send(struct rmc_tx_engine *e);
 /* tx_hold.c */
 int rmc_tx_engine_prepare(struct rmc_tx_engine *e, u32 slot);
 bool rmc_tx_engine_prepared(struct rmc_tx_engine *e, u32 *slot);
+int rmc_tx_engine_lock(struct rmc_tx_engine *e, u32 slot, const struct rmc_tx_item *item,
+		       u32 count);
+bool rmc_tx_engine_locked(struct rmc_tx_engine *e, u32 *slot);
+u32 rmc_tx_hold_ranges(const struct rmc_tx_txn *t, u32 nid, struct rmc_tx_range *range,
+		       u32 *writes);
 void rmc_tx_engine_expire(struct rmc_tx_engine *e);
 u32 rmc_tx_engine_poll(struct rmc_tx_engine *e, u32 now_ms);
 bool rmc_tx_engine_ended(struct rmc_tx_engine *e, u32 *slot, u8 *status);

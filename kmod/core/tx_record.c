@@ -235,7 +235,7 @@ static u8 commit(struct rmc_qpair *qp, const struct rmc_wqe *w, u32 slot)
 	status = add_items(s, slot, c, w->length);
 	/* its own node knows what it has loaded, and has marked it if that has changed */
 	if (likely(!status) && c->flags & RMC_TX_LOADED)
-		status = status_of(rmc_tx_coord_touch(coord, slot, coord->self, false));
+		status = status_of(rmc_tx_coord_local(coord, slot));
 	if (likely(!status))
 		status = status_of(rmc_tx_engine_commit(s->engine, slot));
 	return status ?: RMC_NO_PACKET;

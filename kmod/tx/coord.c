@@ -87,6 +87,7 @@ static void give_up(struct rmc_tx_coord *c, u32 slot, u8 status)
 	s->phase = RMC_TX_ABORTING;
 	s->status = status;
 	c->prepared &= ~bit_of(slot);
+	c->locked &= ~bit_of(slot);
 	s->waits = 0;
 	c->due &= ~bit_of(slot);
 	for (i = 0; i < s->peers; i++) {
@@ -98,7 +99,10 @@ static void give_up(struct rmc_tx_coord *c, u32 slot, u8 status)
 		end(c, slot);
 }
 
-/* Nobody can squash it any more, unless the application still decides. The application is told once its own node has stored. */
+/*
+ * Nobody can squash it any more, unless the application still decides. It is told once its own
+ * node has stored.
+ */
 static void decide(struct rmc_tx_coord *c, u32 slot)
 {
 	struct rmc_tx_slot *s = &c->slot[slot];
@@ -128,6 +132,31 @@ static void intend_to_others(struct rmc_tx_coord *c, u32 slot)
 			ask(c, slot, &s->peer[i]);
 	if (!s->waits)
 		decide(c, slot);
+}
+
+/*
+ * The next node whose lines are to be locked in advance. All coordinators lock in the order of
+ * nodes' numbers, so that no two wait for each other.
+ */
+static void lock_next(struct rmc_tx_coord *c, u32 slot)
+{
+	struct rmc_tx_slot *s = &c->slot[slot];
+	struct rmc_tx_peer *p, *next = NULL;
+	u32 i;
+
+	for (i = 0; i < s->peers; i++) {
+		p = &s->peer[i];
+		if (p->flags & RMC_TX_P_LOCK && (!next || p->nid < next->nid))
+			next = p;
+	}
+	if (next) {
+		s->phase = RMC_TX_LOCKING;
+		ask(c, slot, next);
+		return;
+	}
+	s->phase = RMC_TX_EXECUTING;
+	s->locks = 1;
+	c->locked |= bit_of(slot);
 }
 
 /**
@@ -217,6 +246,62 @@ int rmc_tx_coord_local(struct rmc_tx_coord *c, u32 slot)
 	if (!err)
 		peer_of(slot_of(c, slot), c->self)->flags |= RMC_TX_P_LOCAL | RMC_TX_P_SENT;
 	return err;
+}
+
+/**
+ * rmc_tx_coord_lock_at() - a transaction is to lock lines of a node in advance
+ * @c: coordinator
+ * @slot: its slot
+ * @nid: endpoint of the participant
+ *
+ * Return: as rmc_tx_coord_touch(); -EBUSY: something was sent there.
+ */
+int rmc_tx_coord_lock_at(struct rmc_tx_coord *c, u32 slot, u32 nid)
+{
+	struct rmc_tx_peer *p;
+	int err = rmc_tx_coord_touch(c, slot, nid, false);
+
+	if (err)
+		return err;
+	p = peer_of(slot_of(c, slot), nid);
+	if (p->flags & RMC_TX_P_HERE)
+		return -EBUSY;
+	p->flags |= RMC_TX_P_LOCK;
+	return 0;
+}
+
+/**
+ * rmc_tx_coord_lock() - a transaction locks in advance what rmc_tx_coord_lock_at() was called for
+ * @c: coordinator
+ * @slot: its slot
+ *
+ * Return: 0, -EINVAL (no such slot), -ECANCELED (it does not execute any more).
+ */
+int rmc_tx_coord_lock(struct rmc_tx_coord *c, u32 slot)
+{
+	if (slot >= RMC_TX_SLOTS)
+		return -EINVAL;
+	slot = array_index_nospec(slot, RMC_TX_SLOTS);
+	if (c->slot[slot].phase != RMC_TX_EXECUTING)
+		return -ECANCELED;
+	lock_next(c, slot);
+	return 0;
+}
+
+/**
+ * rmc_tx_coord_locked() - a transaction that has locked in advance, and executes again
+ * @c: coordinator
+ * @slot: out, its slot
+ *
+ * Return: false if there is none.
+ */
+bool rmc_tx_coord_locked(struct rmc_tx_coord *c, u32 *slot)
+{
+	if (!c->locked)
+		return false;
+	*slot = __ffs64(c->locked);
+	c->locked &= c->locked - 1;
+	return true;
 }
 
 /**
@@ -339,6 +424,8 @@ static u16 kind_of(const struct rmc_tx_slot *s)
 		return RMC_TX_COMMIT;
 	case RMC_TX_ABORTING:
 		return RMC_TX_ABORT;
+	case RMC_TX_LOCKING:
+		return RMC_TX_LOCK;
 	default:
 		return RMC_TX_INTEND;
 	}
@@ -371,7 +458,7 @@ bool rmc_tx_coord_next(struct rmc_tx_coord *c, struct rmc_tx_msg *msg)
 			};
 			if (msg->kind == RMC_TX_INTEND && p->flags & RMC_TX_P_HERE)
 				msg->flags = RMC_TX_HERE;
-			if (msg->kind != RMC_TX_INTEND && p->flags & RMC_TX_P_LOCAL)
+			if (s->phase >= RMC_TX_COMMITTING && p->flags & RMC_TX_P_LOCAL)
 				msg->flags = RMC_TX_LOCAL;
 			p->flags &= ~RMC_TX_P_DUE;
 			p->flags |= RMC_TX_P_SENT;
@@ -407,6 +494,21 @@ static void intend_answered(struct rmc_tx_coord *c, u32 slot, struct rmc_tx_peer
 		decide(c, slot);
 }
 
+/* A LOCK was answered; one that waits is sent again with the others */
+static void lock_answered(struct rmc_tx_coord *c, u32 slot, struct rmc_tx_peer *p, u8 status)
+{
+	if (status == RMC_S_TX_LOCKED || status == RMC_S_BUSY)
+		return;
+	if (status) {
+		give_up(c, slot, status);
+		return;
+	}
+	has_answered(&c->slot[slot], p);
+	p->flags &= ~RMC_TX_P_LOCK;
+	p->flags |= RMC_TX_P_HERE;
+	lock_next(c, slot);
+}
+
 /**
  * rmc_tx_coord_answer() - a message was answered, or the RMC gave it up
  * @c: coordinator
@@ -430,6 +532,10 @@ void rmc_tx_coord_answer(struct rmc_tx_coord *c, const struct rmc_tx_msg *msg, u
 		return;
 	if (msg->kind == RMC_TX_INTEND) {
 		intend_answered(c, slot, p, status);
+		return;
+	}
+	if (msg->kind == RMC_TX_LOCK) {
+		lock_answered(c, slot, p, status);
 		return;
 	}
 	if (may_repeat(status))

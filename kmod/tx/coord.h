@@ -32,6 +32,7 @@
 
 enum rmc_tx_phase {
 	RMC_TX_FREE,
+	RMC_TX_LOCKING,		/* LOCK to a node, one after the other */
 	RMC_TX_EXECUTING,
 	RMC_TX_SELF,		/* INTEND to the own node */
 	RMC_TX_OTHERS,		/* INTEND to the others */
@@ -44,6 +45,7 @@ enum rmc_tx_kind {
 	RMC_TX_INTEND,
 	RMC_TX_COMMIT,
 	RMC_TX_ABORT,
+	RMC_TX_LOCK,
 };
 
 /* Of a node of a transaction */
@@ -53,6 +55,7 @@ enum {
 	RMC_TX_P_DUE	= 4,	/* a message of this phase is to be sent */
 	RMC_TX_P_WAIT	= 8,	/* ... or answered */
 	RMC_TX_P_LOST	= 16,	/* decided, but its part was not applied, as far as known */
+	RMC_TX_P_LOCK	= 64,	/* lines there are to be locked in advance */
 	RMC_TX_P_LOCAL	= 32,	/* the own node: it is used by loads and stores */
 };
 
@@ -72,7 +75,7 @@ struct rmc_tx_peer {
  * @phase: enum rmc_tx_phase
  * @status: how it ended: RMC_S_OK, or why it was squashed
  * @hold: RMC_TX_HELD comes before the decision
- * @pad: 0
+ * @locks: it has locked in advance all that it was to lock
  * @peers: entries of @peer
  * @waits: those of them with RMC_TX_P_WAIT
  * @peer: node list (module 4b)
@@ -82,7 +85,7 @@ struct rmc_tx_slot {
 	u8 phase;
 	u8 status;
 	u8 hold;
-	u8 pad;
+	u8 locks;
 	u16 peers;
 	u16 waits;
 	struct rmc_tx_peer peer[RMC_TX_NODES];
@@ -95,6 +98,7 @@ struct rmc_tx_slot {
  * @due: slots with a message to be sent
  * @ends: slots whose end is to be reported
  * @prepared: slots in RMC_TX_HELD of which that is to be reported
+ * @locked: slots that have locked in advance, of which that is to be reported
  * @slot: by number
  */
 struct rmc_tx_coord {
@@ -103,6 +107,7 @@ struct rmc_tx_coord {
 	u64 due;
 	u64 ends;
 	u64 prepared;
+	u64 locked;
 	struct rmc_tx_slot slot[RMC_TX_SLOTS];
 };
 
@@ -126,6 +131,9 @@ void rmc_tx_coord_init(struct rmc_tx_coord *c, u32 self, u32 gen);
 int rmc_tx_coord_begin(struct rmc_tx_coord *c, u32 slot, u32 *gen);
 int rmc_tx_coord_touch(struct rmc_tx_coord *c, u32 slot, u32 nid, bool access);
 int rmc_tx_coord_local(struct rmc_tx_coord *c, u32 slot);
+int rmc_tx_coord_lock_at(struct rmc_tx_coord *c, u32 slot, u32 nid);
+int rmc_tx_coord_lock(struct rmc_tx_coord *c, u32 slot);
+bool rmc_tx_coord_locked(struct rmc_tx_coord *c, u32 *slot);
 int rmc_tx_coord_commit(struct rmc_tx_coord *c, u32 slot);
 int rmc_tx_coord_prepare(struct rmc_tx_coord *c, u32 slot);
 bool rmc_tx_coord_prepared(struct rmc_tx_coord *c, u32 *slot);

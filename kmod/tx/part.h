@@ -23,9 +23,9 @@
  *   or older ones create nothing.
  *
  * Memory: the block of rmc_tx_part_bytes() bytes has the whole state. A copy with memcpy() is a
- * participant in that state; it has the pointers @mem, @local and @shared in common with the original,
- * which another segment needs set anew. Parts that are unused are zero, so that equal states have equal
- * bytes.
+ * participant in that state; it has the pointers @mem, @local and @shared in common with the
+ * original, which another segment needs set anew. Parts that are unused are zero, so that equal
+ * states have equal bytes.
  */
 #ifndef RMC_TX_PART_H
 #define RMC_TX_PART_H
@@ -128,8 +128,8 @@ struct rmc_tx_group {
  * @length: bytes of the range; a multiple of 64
  * @self: endpoint of the node itself: its slots are those of struct rmc_tx_local
  * @groups: sources that may have transactions here, RMC_TX_SOURCES at most
- * @buffers: transactions that may hold locks at a time, 64 at most; 0: RMC_TX_BUFFERS. Those of a source may be
- *	as many as are free then, or one
+ * @buffers: transactions that may hold locks at a time, 64 at most; 0: RMC_TX_BUFFERS. Those of a
+ *	source may be as many as are free then, or one
  */
 struct rmc_tx_limits {
 	u64 start;
@@ -150,9 +150,9 @@ struct rmc_tx_limits {
  * @buffers: which of them
  * @waiters: transactions that wait for locks in advance
  * @waiter: names of them, who has waited for longest first
- * @local_squashed: slots of @local that were squashed: not a hint, unlike the word there. A slot's
- *	mark is cleared by a CLOSE with RMC_TX_LOCAL, the first of its gen. So a transaction that has
- *	used lines by loads and stores has ended only after its own node has answered CLOSE
+ * @local_squashed: slots of @local that were squashed: not a hint, unlike the word there. A
+ *	slot's mark is cleared by a CLOSE with RMC_TX_LOCAL, the first of its gen. So a transaction
+ *	that has used lines by loads and stores has ended only when its own node has answered CLOSE
  * @group_of: by source: 1 + index of its group; 0: it has none
  * @group: groups
  */

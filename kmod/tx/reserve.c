@@ -103,7 +103,7 @@ static bool is_same(const struct rmc_tx_ref *t, const struct wanted *l)
 	return true;
 }
 
-/* From now on nobody who comes later gets its lines; who has used them, and has no lock, is squashed */
+/* From now on nobody who comes later gets its lines; who has used them, unlocked, is squashed */
 static void reserve(struct rmc_tx_part *p, struct rmc_tx_ref *t, const struct wanted *l)
 {
 	struct rmc_tx_walk w = { 0 };

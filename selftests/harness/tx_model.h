@@ -107,7 +107,7 @@ static inline struct step model_step(u32 n, u32 state, enum event_kind kind, u64
 }
 
 static const char *const msg_names[] = {
-	"ACCESS", "INTEND", "DATA", "CLOSE(commit)", "CLOSE(abort)", "SQUASH", "local access",
+	"ACCESS", "INTEND", "DATA", "CLOSE(commit)", "CLOSE(abort)", "SQUASH", "LOCK", "local access",
 };
 
 static inline void model_label(u32 n, enum event_kind kind, u64 arg, const char *how)
@@ -482,6 +482,8 @@ static inline void model_end(const struct state *s, u32 id)
 	model_history(s);
 	for (t = 0; t < conf->txs; t++)
 		mask |= (u32)oracle.tx[t].committed << t;
+	if (conf->sure & ~mask)
+		model_wrong(id, "one that has locked in advance was squashed");
 	model.committed[mask]++;
 	if (!oracle_check(&oracle))
 		model_wrong(id, oracle.why);

@@ -40,6 +40,7 @@ struct script {
 	u8 node;	/* of the coordinator */
 	bool parallel;	/* accesses do not wait for each other */
 	bool hold;	/* prepared first; then it commits or not */
+	u8 lock;	/* bit of each operation whose line is locked in advance */
 	u8 attempts;	/* 0: one */
 	struct op op[WORLD_OPS];
 };
@@ -56,12 +57,14 @@ struct config {
 	u8 may_restart;	/* nodes whose participant may, one of them in a run */
 	u8 may_forget;	/* the same, and coordinators are not told */
 	u8 buffers;	/* Locking Buffers of a participant; 0: enough */
+	u8 sure;	/* bit of each transaction that commits in each run */
 	bool peaceful;	/* no transaction hurts another one: all commit in each run */
 };
 
 /* Messages, events and remarks are numbers. */
 enum msg_kind {
 	MSG_ACCESS, MSG_INTEND, MSG_DATA, MSG_COMMIT, MSG_ABORT, MSG_SQUASH,
+	MSG_LOCK,
 	MSG_LOCAL,	/* not a message: the next step of a local access */
 };
 
@@ -91,7 +94,7 @@ enum event_kind {
 };
 
 enum client_phase {
-	CLIENT_IDLE, CLIENT_RUNS, CLIENT_COMMITS, CLIENT_HELD, CLIENT_OVER, CLIENT_DEAD,
+	CLIENT_IDLE, CLIENT_LOCKS, CLIENT_RUNS, CLIENT_COMMITS, CLIENT_HELD, CLIENT_OVER, CLIENT_DEAD,
 };
 
 enum odd {
@@ -292,6 +295,21 @@ static inline void client_go(u32 t)
 		d->odd = ODD_CALL;
 }
 
+/* Locks in advance */
+static inline void client_lock(u32 t)
+{
+	const struct script *s = &conf->tx[t];
+	struct node *d = &node[s->node];
+	u32 k;
+
+	d->client[t].phase = CLIENT_LOCKS;
+	for (k = 0; k < WORLD_OPS; k++)
+		if (s->lock >> k & 1 && rmc_tx_coord_lock_at(&d->coord, tx_slot(t), s->op[k].node))
+			d->odd = ODD_CALL;
+	if (rmc_tx_coord_lock(&d->coord, tx_slot(t)))
+		d->odd = ODD_CALL;
+}
+
 static inline void client_start(u32 t)
 {
 	struct node *d = &node[conf->tx[t].node];
@@ -308,6 +326,10 @@ static inline void client_start(u32 t)
 	if (rmc_tx_coord_begin(&d->coord, tx_slot(t), &gen) || gen != gen_of(c->attempt))
 		d->odd = ODD_CALL;
 	step->began |= (u8)(1 << t);
+	if (conf->tx[t].lock) {
+		client_lock(t);
+		return;
+	}
 	client_go(t);
 }
 
@@ -345,7 +367,7 @@ static inline void part_request(struct msg m)
 	u8 value = (u8)ORACLE_VALUE(m.tx, m.attempt);
 	struct rmc_tx_range range[WORLD_OPS];
 	u64 data[8];
-	u32 k, n = 0;
+	u32 k, n = 0, w, writes = 0;
 
 	m.reply = 1;
 	switch (m.kind) {
@@ -364,6 +386,20 @@ static inline void part_request(struct msg m)
 		}
 		m.status = rmc_tx_part_intend(p, &id, m.flags, range, n);
 		break;
+	case MSG_LOCK:
+		for (w = 1; w < 2; w--) {
+			for (k = 0; k < WORLD_OPS; k++) {
+				op = &conf->tx[m.tx].op[k];
+				if (conf->tx[m.tx].lock >> k & 1 && op->node == m.node &&
+				    op_writes(op) == w)
+					range[n++] = (struct rmc_tx_range){ op_offset(op),
+									    op_length(op) };
+			}
+			if (w)
+				writes = n;
+		}
+		m.status = rmc_tx_part_lock(p, &id, range, writes, n - writes);
+		break;
 	case MSG_DATA:
 		for (k = 0; k < 8; k++)
 			data[k] = value;
@@ -381,7 +417,7 @@ static inline void coord_reply(const struct msg *m)
 {
 	static const u8 kinds[] = {
 		[MSG_INTEND] = RMC_TX_INTEND, [MSG_COMMIT] = RMC_TX_COMMIT,
-		[MSG_ABORT] = RMC_TX_ABORT,
+		[MSG_ABORT] = RMC_TX_ABORT, [MSG_LOCK] = RMC_TX_LOCK,
 	};
 	struct rmc_tx_msg a = {
 		.nid = m->node, .slot = tx_slot(m->tx), .gen = gen_of(m->attempt),
@@ -408,7 +444,7 @@ static inline void node_pump(u32 n)
 {
 	static const u8 kinds[] = {
 		[RMC_TX_INTEND] = MSG_INTEND, [RMC_TX_COMMIT] = MSG_COMMIT,
-		[RMC_TX_ABORT] = MSG_ABORT,
+		[RMC_TX_ABORT] = MSG_ABORT, [RMC_TX_LOCK] = MSG_LOCK,
 	};
 	struct node *d = &node[n];
 	struct rmc_tx_msg a;
@@ -416,6 +452,10 @@ static inline void node_pump(u32 n)
 	u32 slot, t, k;
 	u8 status;
 
+	while (rmc_tx_coord_locked(&d->coord, &slot)) {
+		d->client[tx_of(n, slot)].phase = CLIENT_RUNS;
+		client_go(tx_of(n, slot));
+	}
 	while (rmc_tx_coord_next(&d->coord, &a)) {
 		struct msg m = { .kind = kinds[a.kind], .node = (u8)a.nid, .flags = (u8)a.flags };
 
@@ -590,7 +630,7 @@ static inline struct view node_view(u32 n)
 			v.busy |= bit;
 		if (c->phase == CLIENT_HELD)
 			v.held |= bit;
-		if (c->phase == CLIENT_RUNS || c->phase == CLIENT_COMMITS || c->phase == CLIENT_HELD)
+		if (c->phase == CLIENT_LOCKS || c->phase == CLIENT_RUNS || c->phase == CLIENT_COMMITS || c->phase == CLIENT_HELD)
 			v.executing |= bit;
 	}
 	return v;

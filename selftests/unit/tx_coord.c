@@ -177,6 +177,62 @@ static void test_local(void)
 	CHECK_EQ(rmc_tx_coord_local(&c, RMC_TX_SLOTS), -EINVAL);
 }
 
+/* Locks in advance: nodes in the order of their numbers, one at a time */
+static void test_lock(void)
+{
+	static const u32 order[] = { 2, 3, 1 };
+	u32 nid, slot;
+
+	rmc_tx_coord_init(&c, SELF, 0);
+	CHECK_EQ(rmc_tx_coord_lock(&c, RMC_TX_SLOTS), -EINVAL);
+	CHECK_EQ(rmc_tx_coord_lock(&c, SLOT), -ECANCELED);
+	begin(0, 0);
+	for (nid = 0; nid < ARRAY_SIZE(order); nid++)
+		CHECK_EQ(rmc_tx_coord_lock_at(&c, SLOT, order[nid]), 0);
+	CHECK_EQ(rmc_tx_coord_lock(&c, SLOT), 0);
+	for (nid = 1; nid < 4; nid++) {
+		CHECK_EQ(phase(), RMC_TX_LOCKING);
+		CHECK(!rmc_tx_coord_locked(&c, &slot));
+		CHECK_EQ(rmc_tx_coord_touch(&c, SLOT, nid, true), -ECANCELED);
+		CHECK_EQ(rmc_tx_coord_commit(&c, SLOT), -ECANCELED);
+		CHECK_EQ(take(), 1);
+		CHECK_EQ(to(nid)->kind, RMC_TX_LOCK);
+		/* it waits there, and is sent again */
+		answer(nid, RMC_S_TX_LOCKED);
+		CHECK_EQ(take(), 0);
+		rmc_tx_coord_resend(&c, SLOT);
+		CHECK_EQ(take(), 1);
+		answer(nid, RMC_S_OK);
+	}
+	CHECK_EQ(phase(), RMC_TX_EXECUTING);
+	CHECK(rmc_tx_coord_locked(&c, &slot) && slot == SLOT);
+	CHECK(!rmc_tx_coord_locked(&c, &slot));
+	CHECK_EQ(rmc_tx_coord_lock_at(&c, SLOT, 1), -EBUSY);
+	CHECK_EQ(rmc_tx_coord_commit(&c, SLOT), 0);
+	CHECK_EQ(take(), 1);
+	CHECK_EQ(to(SELF)->kind, RMC_TX_INTEND);
+	CHECK_EQ(to(SELF)->flags, RMC_TX_HERE);
+	rmc_tx_coord_abort(&c, SLOT, RMC_S_ABORTED);
+	finish_abort(RMC_S_ABORTED, ONE | OWN | THREE);
+	/* refused: only those that were asked are told */
+	begin(0, 0);
+	CHECK_EQ(rmc_tx_coord_lock_at(&c, SLOT, 3), 0);
+	CHECK_EQ(rmc_tx_coord_lock_at(&c, SLOT, 1), 0);
+	CHECK_EQ(rmc_tx_coord_lock(&c, SLOT), 0);
+	take();
+	answer(1, RMC_S_TX_FULL);
+	finish_abort(RMC_S_TX_FULL, ONE);
+	/* aborted when it has locked, and nobody knows */
+	begin(0, 0);
+	CHECK_EQ(rmc_tx_coord_lock_at(&c, SLOT, 1), 0);
+	CHECK_EQ(rmc_tx_coord_lock(&c, SLOT), 0);
+	take();
+	answer(1, RMC_S_OK);
+	rmc_tx_coord_abort(&c, SLOT, RMC_S_ABORTED);
+	CHECK(!rmc_tx_coord_locked(&c, &slot));
+	finish_abort(RMC_S_ABORTED, ONE);
+}
+
 static int held(void)
 {
 	u32 slot;
@@ -607,6 +663,7 @@ int main(void)
 		{ "tx coord: calls that come at a wrong time", test_calls },
 		{ "tx coord: commits", test_commit },
 		{ "tx coord: loads and stores at the own node", test_local },
+		{ "tx coord: locks in advance", test_lock },
 		{ "tx coord: prepared, then decided", test_prepare },
 		{ "tx coord: refusals", test_refused },
 		{ "tx coord: hints and time-outs", test_squash },

@@ -21,6 +21,7 @@
 #define TWICE(n, ...)	{ .node = n, .attempts = 2, .op = { __VA_ARGS__ } }
 #define AT_ONCE(n, ...)	{ .node = n, .parallel = true, .op = { __VA_ARGS__ } }
 #define HELD(n, ...)	{ .node = n, .hold = true, .op = { __VA_ARGS__ } }
+#define LOCKS(n, l, ...) { .node = n, .lock = l, .op = { __VA_ARGS__ } }
 #define LIMIT		100000000U	/* states: about 8 GiB */
 
 static const struct config configs[] = {
@@ -179,6 +180,42 @@ static const struct config configs[] = {
 		.name = "held-dies", .about = "a coordinator dies while others are held",
 		.nodes = 3, .txs = 2, .may_die = 1, .drops = 1,
 		.tx = { HELD(0, W(1, 0), W(2, 0)), HELD(1, R(1, 0)) },
+	}, {
+		.name = "lockers", .about = "two lock lines of two nodes in advance",
+		.nodes = 2, .txs = 2, .sure = 3,
+		.tx = { LOCKS(0, 3, R(0, 0), W(1, 0)), LOCKS(1, 3, R(1, 0), W(0, 0)) },
+	}, {
+		.name = "lockers-three", .about = "three lock lines of a node, two of them one",
+		.nodes = 3, .txs = 3, .sure = 7,
+		.tx = { LOCKS(0, 1, W(0, 0)), LOCKS(1, 3, R(0, 0), W(0, 1)), LOCKS(2, 1, P(0, 1, 0)) },
+	}, {
+		.name = "locker-optimists", .about = "one locks in advance, others run again and again",
+		.nodes = 2, .txs = 2, .sure = 1,
+		.tx = { LOCKS(0, 3, R(1, 0), W(1, 1)), TWICE(1, R(1, 1), W(1, 0)) },
+	}, {
+		.name = "locker-reader", .about = "one locks in advance, another reads both lines",
+		.nodes = 3, .txs = 2, .sure = 1,
+		.tx = { LOCKS(0, 3, W(1, 0), W(2, 0)), T(2, R(1, 0), R(2, 0)) },
+	}, {
+		.name = "locker-more", .about = "two use a line beside those that they have locked",
+		.nodes = 2, .txs = 2,
+		.tx = { LOCKS(0, 1, R(0, 0), P(1, 0, 0)), LOCKS(1, 1, W(1, 1), R(1, 0), W(0, 0)) },
+	}, {
+		.name = "locker-loads", .about = "one locks in advance what another loads",
+		.nodes = 2, .txs = 2, .sure = 2,
+		.tx = { TWICE(0, LOAD(0, 0), STORE(0, 1)), LOCKS(1, 3, W(0, 0), R(0, 1)) },
+	}, {
+		.name = "locker-dies", .about = "one of two that lock in advance dies",
+		.nodes = 3, .txs = 2, .may_die = 1, .sure = 2,
+		.tx = { LOCKS(0, 3, R(1, 0), W(2, 0)), LOCKS(1, 3, W(1, 0), R(2, 0)) },
+	}, {
+		.name = "locker-lost", .about = "two lock in advance, messages are lost and doubled",
+		.nodes = 2, .txs = 2, .drops = 1, .dups = 1, .sure = 3,
+		.tx = { LOCKS(0, 1, W(1, 0)), LOCKS(1, 3, R(1, 0), W(0, 0)) },
+	}, {
+		.name = "locker-silent", .about = "a participant hears nothing of one that locks",
+		.nodes = 2, .txs = 2, .silences = 1, .expiries = 1,
+		.tx = { LOCKS(0, 3, R(1, 0), W(0, 0)), LOCKS(1, 3, R(0, 0), W(1, 0)) },
 	}, {
 		.name = "loads-again", .about = "loads and stores that are squashed run again",
 		.nodes = 2, .txs = 2,

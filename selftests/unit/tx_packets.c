@@ -400,13 +400,22 @@ static void test_bad_messages(const struct testbed_opts *o)
 		make_message(&m, 1, 5, i);
 		if (i != RMC_TX_KIND_COMMIT && i != RMC_TX_KIND_ABORT)
 			CHECK_EQ(send_message(&a, c, RMC_OP_TX_CLOSE, &m), RMC_S_PROTOCOL);
-		if (i != RMC_TX_KIND_INTEND)
+		if (i != RMC_TX_KIND_INTEND && i != RMC_TX_KIND_LOCK)
 			CHECK_EQ(send_message(&a, c, RMC_OP_TX_INTEND, &m), RMC_S_PROTOCOL);
 		if (i != RMC_TX_KIND_DATA)
 			CHECK_EQ(send_message(&a, c, RMC_OP_TX_DATA, &m), RMC_S_PROTOCOL);
 		if (i != RMC_TX_KIND_READ && i != RMC_TX_KIND_OWN)
 			CHECK_EQ(access_lines(&a, c, 1, 5, i, TX_START, 8), RMC_S_PROTOCOL);
 	}
+	/* a LOCK that writes more ranges than it has, then as many */
+	make_message(&m, 1, 5, RMC_TX_KIND_LOCK);
+	add_range(&m, TX_START, 64);
+	m.head.writes = 2;
+	CHECK_EQ(send_message(&a, c, RMC_OP_TX_INTEND, &m), RMC_S_PROTOCOL);
+	m.head.writes = 1;
+	CHECK_EQ(send_message(&a, c, RMC_OP_TX_INTEND, &m), ACTED);
+	CHECK_EQ(part(&a)->locks, 1);
+	CHECK_EQ(close_tx(&a, c, 1, 5, false), ACTED);
 	/* slots that packets cannot name */
 	CHECK_EQ(access_lines(&a, c, 64, 5, RMC_TX_KIND_READ, TX_START, 8), RMC_S_PROTOCOL);
 	CHECK_EQ(access_lines(&a, c, 255, 5, RMC_TX_KIND_READ, TX_START, 8), RMC_S_PROTOCOL);

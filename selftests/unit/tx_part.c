@@ -677,6 +677,134 @@ static void test_marks(void)
 	bed_end(&b);
 }
 
+static u8 lock(struct rmc_txid id, u64 write, u64 read)
+{
+	struct rmc_tx_range r[2] = { { LINE(write), 64 }, { LINE(read), 64 } };
+
+	return rmc_tx_part_lock(b.p, &id, write ? r : r + 1, write ? 1 : 0, read ? 1 : 0);
+}
+
+/* Locks in advance: who waits, who is refused, who is squashed */
+static void test_lock(void)
+{
+	struct rmc_txid a = tx(1, 0, 1), c = tx(2, 3, 1), d = tx(3, 0, 1), user = tx(3, 5, 1), hint;
+
+	bed_begin(&b);
+	/* who has used a line that will be written is squashed; who has it locked is waited for */
+	CHECK_EQ(tx_read(&b, user, LINE(8), 64), RMC_S_OK);
+	CHECK_EQ(tx_read(&b, tx(3, 6, 1), LINE(9), 64), RMC_S_OK);
+	CHECK_EQ(tx_intend(&b, d, 0, LINE(19), 64), RMC_S_OK);
+	CHECK_EQ(lock(a, 8, 9), RMC_S_OK);
+	CHECK(rmc_tx_part_hint(b.p, &hint));
+	CHECK(hint.source == 3 && hint.slot == 5);
+	/* not who reads what it only reads */
+	CHECK(!rmc_tx_part_hint(b.p, &hint));
+	CHECK_EQ(tx_intend(&b, tx(3, 6, 1), RMC_TX_HERE, 0, 0), RMC_S_OK);
+	CHECK_EQ(tx_abort(&b, a), RMC_S_OK);
+	CHECK_EQ(tx_abort(&b, d), RMC_S_OK);
+	/* who has read and commits is waited for, too */
+	CHECK_EQ(lock(c, 9, 0), RMC_S_TX_LOCKED);
+	CHECK_EQ(tx_abort(&b, tx(3, 6, 1)), RMC_S_OK);
+	CHECK_EQ(lock(c, 9, 0), RMC_S_OK);
+	CHECK_EQ(tx_abort(&b, c), RMC_S_OK);
+	a.gen++;
+	c.gen++;
+	d.gen++;
+	CHECK_EQ(tx_intend(&b, d, 0, LINE(9), 64), RMC_S_OK);
+	CHECK_EQ(lock(a, 8, 9), RMC_S_TX_LOCKED);
+	CHECK_EQ(b.p->waiters, 1);
+	CHECK_EQ(b.p->locks, 2);
+	CHECK_EQ(lock(a, 8, 9), RMC_S_TX_LOCKED);
+	CHECK_EQ(b.p->waiters, 1);
+	CHECK_EQ(lock(a, 8, 10), RMC_S_PROTOCOL);
+	CHECK_EQ(tx_read(&b, a, LINE(8), 64), RMC_S_PROTOCOL);
+	CHECK_EQ(tx_intend(&b, a, RMC_TX_HERE, LINE(8), 64), RMC_S_PROTOCOL);
+	/* who comes later is refused, or waits behind it */
+	CHECK_EQ(tx_read(&b, tx(2, 0, 1), LINE(8), 64), RMC_S_TX_LOCKED);
+	CHECK_EQ(tx_read(&b, tx(2, 0, 1), LINE(9), 64), RMC_S_TX_LOCKED);
+	CHECK_EQ(tx_intend(&b, tx(2, 1, 1), 0, LINE(9), 64), RMC_S_TX_LOCKED);
+	CHECK_EQ(tx_intend(&b, tx(2, 2, 1), 0, LINE(8), 64), RMC_S_TX_LOCKED);
+	CHECK_EQ(lock(c, 0, 8), RMC_S_TX_LOCKED);
+	CHECK_EQ(b.p->waiters, 2);
+	/* one that is not in anybody's way does not wait */
+	CHECK_EQ(lock(tx(1, 7, 1), 40, 41), RMC_S_OK);
+	CHECK_EQ(tx_abort(&b, tx(1, 7, 1)), RMC_S_OK);
+	CHECK_EQ(tx_abort(&b, d), RMC_S_OK);
+	CHECK_EQ(lock(c, 0, 8), RMC_S_TX_LOCKED);
+	CHECK_EQ(lock(a, 8, 9), RMC_S_OK);
+	CHECK_EQ(lock(a, 8, 9), RMC_S_OK);
+	CHECK_EQ(lock(a, 9, 8), RMC_S_PROTOCOL);
+	CHECK_EQ(b.p->waiters, 1);
+	CHECK_EQ(lock(c, 0, 8), RMC_S_TX_LOCKED);
+	/* it uses its lines, and others that nobody has */
+	CHECK_EQ(tx_read(&b, a, LINE(9), 64), RMC_S_OK);
+	CHECK_EQ(tx_own(&b, a, LINE(8), 8), RMC_S_OK);
+	CHECK_EQ(tx_data(&b, a, LINE(8), 8, 1), RMC_S_PROTOCOL);
+	CHECK_EQ(tx_commit(&b, a), RMC_S_PROTOCOL);
+	CHECK_EQ(tx_read(&b, a, LINE(20), 64), RMC_S_OK);
+	CHECK_EQ(tx_intend(&b, tx(2, 4, 1), 0, LINE(20), 64), RMC_S_TX_LOCKED);
+	CHECK_EQ(tx_intend(&b, tx(2, 5, 1), 0, LINE(21), 64), RMC_S_OK);
+	CHECK_EQ(tx_read(&b, a, LINE(21), 64), RMC_S_TX_LOCKED);
+	CHECK_EQ(tx_intend(&b, a, RMC_TX_HERE, LINE(8), 64), RMC_S_OK);
+	CHECK_EQ(tx_data(&b, a, LINE(8), 64, 1), RMC_S_OK);
+	CHECK_EQ(tx_commit(&b, a), RMC_S_OK);
+	CHECK_EQ(lock(c, 0, 8), RMC_S_OK);
+	CHECK_EQ(b.p->waiters, 0);
+	/* a source that is silent has not decided */
+	rmc_tx_part_silent(b.p, 2);
+	CHECK_EQ(lock(c, 0, 8), RMC_S_TX_SQUASHED);
+	CHECK_EQ(tx_intend(&b, c, RMC_TX_HERE, 0, 0), RMC_S_TX_SQUASHED);
+	CHECK_EQ(lock(tx(1, 1, 1), 8, 0), RMC_S_OK);
+	bed_end(&b);
+}
+
+static void test_lock_limits(void)
+{
+	struct rmc_tx_limits limits = bed_limits();
+	struct rmc_tx_range r[RMC_TX_RANGES + 1] = { { LINE(1), 64 }, { LINE(0), 64 } };
+	struct rmc_txid id = tx(1, 0, 1);
+	u32 i;
+
+	limits.buffers = 64;
+	bed_begin_with(&b, &limits, NULL);
+	CHECK_EQ(rmc_tx_part_lock(b.p, &id, r, 2, 0), RMC_S_PROTOCOL);
+	CHECK_EQ(rmc_tx_part_lock(b.p, &id, r, 0, 2), RMC_S_PROTOCOL);
+	CHECK_EQ(rmc_tx_part_lock(b.p, &id, r, RMC_TX_RANGES, 1), RMC_S_BAD_LENGTH);
+	CHECK_EQ(rmc_tx_part_lock(b.p, &id, r, ~0U, 1), RMC_S_BAD_LENGTH);
+	r[0] = (struct rmc_tx_range){ LINE(0), RMC_TX_LINES * 32 };
+	r[1] = (struct rmc_tx_range){ LINE(RMC_TX_LINES), RMC_TX_LINES * 32 + 1 };
+	CHECK_EQ(rmc_tx_part_lock(b.p, &id, r, 1, 1), RMC_S_BAD_LENGTH);
+	CHECK_EQ(b.p->groups, 0);
+	CHECK_EQ(tx_read(&b, id, LINE(3), 64), RMC_S_OK);
+	CHECK_EQ(lock(id, 4, 0), RMC_S_PROTOCOL);
+	CHECK_EQ(tx_intend(&b, tx(2, 0, 1), 0, LINE(8), 64), RMC_S_OK);
+	for (i = 0; i < RMC_TX_WAITERS; i++)
+		CHECK_EQ(lock(tx(1 + i % 3, 1 + i, 1), 8, 0), RMC_S_TX_LOCKED);
+	CHECK_EQ(lock(tx(1, 20, 1), 8, 0), RMC_S_TX_FULL);
+	/* one in the middle gives up; the others keep their turns */
+	CHECK_EQ(tx_abort(&b, tx(2, 2, 1)), RMC_S_OK);
+	CHECK_EQ(tx_abort(&b, tx(2, 0, 1)), RMC_S_OK);
+	for (i = RMC_TX_WAITERS - 1; i; i--)
+		if (i != 1)
+			CHECK_EQ(lock(tx(1 + i % 3, 1 + i, 1), 8, 0), RMC_S_TX_LOCKED);
+	for (i = 0; i < RMC_TX_WAITERS; i++) {
+		if (i == 1)
+			continue;
+		CHECK_EQ(lock(tx(1 + i % 3, 1 + i, 1), 8, 0), RMC_S_OK);
+		CHECK_EQ(tx_abort(&b, tx(1 + i % 3, 1 + i, 1)), RMC_S_OK);
+	}
+	bed_end(&b);
+
+	limits.buffers = 2;
+	bed_begin_with(&b, &limits, NULL);
+	CHECK_EQ(lock(tx(1, 0, 1), 8, 0), RMC_S_OK);
+	CHECK_EQ(lock(tx(1, 1, 1), 9, 0), RMC_S_TX_FULL);
+	CHECK_EQ(lock(tx(2, 1, 1), 9, 0), RMC_S_OK);
+	CHECK_EQ(tx_abort(&b, tx(1, 0, 1)), RMC_S_OK);
+	CHECK_EQ(lock(tx(1, 1, 1), 9, 0), RMC_S_TX_LOCKED);
+	bed_end(&b);
+}
+
 static bool shown(const __u64 *filter, u64 line, u64 bit)
 {
 	struct rmc_tx_hash h = rmc_tx_hash(rmc_tx_crc(line));
@@ -696,6 +824,7 @@ static void test_shared(void)
 	CHECK_EQ(l->mask, 0);
 	CHECK_EQ(tx_intend(&b, one, RMC_TX_HERE, 10 * 64, 64), RMC_S_OK);
 	CHECK_EQ(tx_intend(&b, own, 0, 20 * 64, 64), RMC_S_OK);
+	CHECK_EQ(tx_read(&b, two, 8 * 64, 64), RMC_S_OK);
 	CHECK_EQ(tx_intend(&b, two, 0, 30 * 64, 64), RMC_S_OK);
 	CHECK_EQ(l->mask, 7);
 	CHECK_EQ(l->own, 2);
@@ -714,6 +843,7 @@ static void test_shared(void)
 	CHECK(shown(l->wr, 40, 2));
 	rmc_tx_part_epoch(b.p, 1);
 	CHECK_EQ(l->mask, 4);
+	CHECK(shown(l->rd, 8, 4) && !shown(l->rd, 8, 1));
 	bed_end(&b);
 }
 
@@ -808,6 +938,8 @@ int main(void)
 		{ "tx part: silence and epochs", test_silence },
 		{ "tx part: local filters", test_local },
 		{ "tx part: marks of local transactions", test_marks },
+		{ "tx part: locks in advance", test_lock },
+		{ "tx part: locks in advance, limits", test_lock_limits },
 		{ "tx part: Locking Buffers, as the owner sees them", test_shared },
 		{ "tx part: a lock before a look at local filters", test_barrier },
 		{ "tx part: copies", test_copy },

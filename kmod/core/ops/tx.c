@@ -147,9 +147,13 @@ static void complete_message(const struct rmc_itt_entry *e, u64 word1)
 static u8 intend(struct rmc_tx_part *part, const struct rmc_txid *id,
 		 const struct rmc_tx_head *head, const u8 *body, u32 length)
 {
-	if (unlikely(head->kind != RMC_TX_KIND_INTEND || head->count > RMC_TX_RANGES ||
+	if (unlikely((head->kind != RMC_TX_KIND_INTEND && head->kind != RMC_TX_KIND_LOCK) ||
+		     head->count > RMC_TX_RANGES || head->writes > head->count ||
 		     head->count * sizeof(struct rmc_tx_range) != length))
 		return RMC_S_PROTOCOL;
+	if (head->kind == RMC_TX_KIND_LOCK)
+		return rmc_tx_part_lock(part, id, (const struct rmc_tx_range *)body, head->writes,
+					head->count - head->writes);
 	return rmc_tx_part_intend(part, id, head->flags, (const struct rmc_tx_range *)body,
 				  head->count);
 }
