@@ -62,6 +62,9 @@ int rmc_tx_hades_local_open(struct rmc_tx_db *db)
 
 	if (!db->system->own_loads || db->o.flags & RMC_TX_ALL_REMOTE)
 		return 0;
+	/* the marks that the RMC sets are of the slots of one unit, which may be another one's */
+	if (db->team->ctx && db->team->ctx->query.units > 1)
+		return 0;
 	own = db->own = (struct tx_own *)calloc(1, sizeof(*own));
 	if (!own)
 		return rmc_fail(ENOMEM, "out of memory");
