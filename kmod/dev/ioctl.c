@@ -567,7 +567,11 @@ static int do_tx_reg(const struct request *r, union args *a)
 	if (IS_ERR(local))
 		return PTR_ERR(local);
 	mutex_lock(&r->file->lock);
-	err = t->length ? rmc_tx_range_add(r->file, t, local) : rmc_tx_range_del(r->file);
+	if (t->length)
+		err = rmc_tx_range_add(r->file, t, rmc_ranges_find(r->file, t->offset, t->length),
+				       local);
+	else
+		err = rmc_tx_range_del(r->file);
 	mutex_unlock(&r->file->lock);
 	if (err && local)
 		rmc_umem_put(local);

@@ -9,7 +9,6 @@
 #include "context.h"
 #include "file.h"
 #include "quota.h"
-#include "range.h"
 #include "tx.h"
 
 /**
@@ -184,6 +183,7 @@ static int tx_fill(struct rmc_file *f, struct rmc_file_tx *t, struct rmc_mem *me
  * rmc_tx_range_add() - RMC_IOC_TX_REG: a range of the file's segment has transactions
  * @f: file, locked
  * @r: arguments, any values, @length is not 0; out: the rest
+ * @further: rmc_ranges_find() of what is asked for
  * @local: from rmc_tx_local_pin(); on success the file takes the reference
  *
  * HADES section IV: the home node of the lines, with a participant for their transactions.
@@ -192,7 +192,8 @@ static int tx_fill(struct rmc_file *f, struct rmc_file_tx *t, struct rmc_mem *me
  * read-only, -ENOSPC the node has too many, -EDQUOT exceeds a quota, -ENOMEM.
  * Context: may sleep.
  */
-int rmc_tx_range_add(struct rmc_file *f, struct rmc_tx_reg *r, struct rmc_umem *local)
+int rmc_tx_range_add(struct rmc_file *f, struct rmc_tx_reg *r, struct rmc_mem *further,
+		     struct rmc_umem *local)
 {
 	struct rmc_tx_limits l;
 	struct rmc_file_tx *t;
@@ -209,7 +210,7 @@ int rmc_tx_range_add(struct rmc_file *f, struct rmc_tx_reg *r, struct rmc_umem *
 		return -EEXIST;
 	mem = &f->seg->mem;
 	if (!rmc_mem_covers(mem, l.start, l.length))
-		mem = rmc_ranges_find(f, l.start, l.length);
+		mem = further;
 	if (!mem)
 		return -EINVAL;
 	if (mem->flags & RMC_MEM_READONLY)

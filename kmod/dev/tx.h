@@ -21,7 +21,8 @@ struct rmc_pages;
 struct rmc_umem;
 
 struct rmc_umem *rmc_tx_local_pin(u64 addr);
-int rmc_tx_range_add(struct rmc_file *f, struct rmc_tx_reg *r, struct rmc_umem *local);
+int rmc_tx_range_add(struct rmc_file *f, struct rmc_tx_reg *r, struct rmc_mem *further,
+		     struct rmc_umem *local);
 int rmc_tx_range_del(struct rmc_file *f);
 void rmc_tx_range_withdrawn(struct rmc_file *f, const struct rmc_mem *mem);
 const struct rmc_pages *rmc_tx_locks_pages(const struct rmc_file *f);

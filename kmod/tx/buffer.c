@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Locking Buffers, as the owner of the segment sees them (HADES section V-B). */
+/*
+ * Locking Buffers, as the owner of the segment sees them (HADES section V-B), and how a transaction
+ * gives up its locks, or its turn to get them.
+ */
 #include "record.h"
 
 /* One buffer's bits of a filter */
@@ -81,4 +84,54 @@ void rmc_tx_buffer_drop(struct rmc_tx_part *p, struct rmc_tx_ref *t)
 	WRITE_ONCE(s->own, s->own & ~bit);
 	show(s->rd, &t->r->rd, bit, false);
 	show(s->wr, &t->r->wr, bit, false);
+}
+
+/**
+ * rmc_tx_place_of() - place in the queue of those that wait for locks (HADES section VI)
+ * @p: participant
+ * @t: transaction
+ *
+ * Return: place; @p's waiters: it is not there.
+ */
+u32 rmc_tx_place_of(const struct rmc_tx_part *p, const struct rmc_tx_ref *t)
+{
+	u32 i;
+
+	for (i = 0; i < p->waiters; i++)
+		if (1U + p->waiter[i].source == t->g->source && p->waiter[i].slot == t->slot)
+			break;
+	return i;
+}
+
+/**
+ * rmc_tx_leave_queue() - a transaction does not wait for locks any more
+ * @p: participant
+ * @t: transaction; nothing happens if it is not in the queue
+ */
+void rmc_tx_leave_queue(struct rmc_tx_part *p, const struct rmc_tx_ref *t)
+{
+	u32 i = rmc_tx_place_of(p, t);
+
+	if (i == p->waiters)
+		return;
+	p->waiters--;
+	memmove(&p->waiter[i], &p->waiter[i + 1], (p->waiters - i) * sizeof(p->waiter[0]));
+	memset(&p->waiter[p->waiters], 0, sizeof(p->waiter[0]));
+}
+
+/**
+ * rmc_tx_unlock() - a transaction gives up its locks, or stops to wait for them
+ * @p: participant
+ * @t: transaction, whose filters are as they were
+ */
+void rmc_tx_unlock(struct rmc_tx_part *p, struct rmc_tx_ref *t)
+{
+	if (t->g->reserved & t->bit)
+		rmc_tx_leave_queue(p, t);
+	if (t->r->buffer)
+		rmc_tx_buffer_drop(p, t);
+	t->g->locked &= ~t->bit;
+	t->g->reserved &= ~t->bit;
+	if (t->r->state == RMC_TX_LOCKED)
+		t->r->state = RMC_TX_OPEN;
 }

@@ -49,24 +49,13 @@ static bool walk(const struct wanted *l, struct rmc_tx_walk *w, bool *write)
 	return rmc_tx_walk_on(w);
 }
 
-/* Place in the queue of those that wait; @waiters: it is not there */
-static u32 place_of(const struct rmc_tx_part *p, const struct rmc_tx_ref *t)
-{
-	u32 i;
-
-	for (i = 0; i < p->waiters; i++)
-		if (1U + p->waiter[i].source == t->g->source && p->waiter[i].slot == t->slot)
-			break;
-	return i;
-}
-
 /* Is this line in the filters of one that holds locks, or waits for longer? */
 static bool is_taken(const struct rmc_tx_part *p, const struct rmc_tx_ref *t, u64 line, bool write)
 {
 	struct rmc_tx_hash h = rmc_tx_hash_of(line);
 	const struct rmc_tx_group *g;
 	u64 users, holders;
-	u32 i, ahead = place_of(p, t);
+	u32 i, ahead = rmc_tx_place_of(p, t);
 
 	for (i = 0; i < p->groups; i++) {
 		g = &p->group[i];
@@ -127,34 +116,6 @@ static void reserve(struct rmc_tx_part *p, struct rmc_tx_ref *t, const struct wa
 			rmc_tx_squash_users(p, t, w.line);
 }
 
-static void leave_queue(struct rmc_tx_part *p, const struct rmc_tx_ref *t)
-{
-	u32 i = place_of(p, t);
-
-	if (i == p->waiters)
-		return;
-	p->waiters--;
-	memmove(&p->waiter[i], &p->waiter[i + 1], (p->waiters - i) * sizeof(p->waiter[0]));
-	memset(&p->waiter[p->waiters], 0, sizeof(p->waiter[0]));
-}
-
-/**
- * rmc_tx_unlock() - a transaction gives up its locks, or stops to wait for them
- * @p: participant
- * @t: transaction, whose filters are as they were
- */
-void rmc_tx_unlock(struct rmc_tx_part *p, struct rmc_tx_ref *t)
-{
-	if (t->g->reserved & t->bit)
-		leave_queue(p, t);
-	if (t->r->buffer)
-		rmc_tx_buffer_drop(p, t);
-	t->g->locked &= ~t->bit;
-	t->g->reserved &= ~t->bit;
-	if (t->r->state == RMC_TX_LOCKED)
-		t->r->state = RMC_TX_OPEN;
-}
-
 /**
  * rmc_tx_part_lock() - a transaction locks lines before it uses any (HADES section VI)
  * @p: participant
@@ -201,7 +162,7 @@ u8 rmc_tx_part_lock(struct rmc_tx_part *p, const struct rmc_txid *id,
 	while (walk(&l, &w, &write))
 		if (is_taken(p, &t, w.line, write))
 			return RMC_S_TX_LOCKED;
-	leave_queue(p, &t);
+	rmc_tx_leave_queue(p, &t);
 	t.g->reserved &= ~t.bit;
 	WRITE_ONCE(t.g->locked, t.g->locked | t.bit);
 	t.r->state = RMC_TX_LOCKED;

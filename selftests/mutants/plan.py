@@ -118,7 +118,8 @@ GROUPS["oracle"] = GROUPS["dispatch"] + GROUPS["qsim"]
 # Of host programs: folders; groups other than the core; values of module parameters; arguments
 HOST_FOLDERS = ("unit", "stress", "bench")
 GROUP = {"parking": "header", "worker_calls": "header", "region": "region",
-         "tx_filter": "hades", "tx_part": "hades", "tx_part_model": "hades", "tx_coord": "hades",
+         "tx_filter": "hades", "tx_part": "hades", "tx_part_lock": "hades",
+         "tx_part_model": "hades", "tx_coord": "hades",
          "tx_transfers": "hades", "tx_local": "own", "tx_local_random": "own", "tx_local_stress": "own",
          "dispatch": "dispatch", "dispatch_cores": "dispatch", "dispatch_oracle": "oracle"}
 ENVIRONMENT = {"stress.tsan": {"RMC_TESTBED": "pair,mtu=512"}}
@@ -295,8 +296,8 @@ AREAS = {
     "region": ("region", ["region"]),
     "dispatch": ("dispatch", ["dispatch", "dispatch_cores", "dispatch_oracle", "dispatch.asan",
                               "dispatch_cores.asan"]),
-    "hades": ("hades", ["tx_coord", "tx_part", "tx_part_model", "tx_transfers", "tx_part.asan", "tx_coord.asan",
-                        "tx_filter"]),
+    "hades": ("hades", ["tx_coord", "tx_part", "tx_part_lock", "tx_part_model", "tx_transfers",
+                        "tx_part.asan", "tx_part_lock.asan", "tx_coord.asan", "tx_filter"]),
     "hades.loaded": ("core", ["tx_queue_loaded"]),
     "hades.local": ("own", ["tx_local", "tx_local_random"]),
     "hades.race": ("own", ["tx_local_stress.vector"]),
