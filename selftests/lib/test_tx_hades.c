@@ -519,6 +519,6 @@ int main(void)
 		{ "an RMC without transactions", old_rmc },
 	};
 
-	setenv("RMC_TEST_SYSTEM", cluster_system("hades"), 1);
+	setenv("RMC_TEST_SYSTEM", cluster_system("rmc"), 1);
 	return tap_run(tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -121,7 +121,7 @@ int hd_home_init(struct hd_node *n, unsigned int nodes, unsigned int self, bool 
 	h->mem.chunk = h->chunk;
 	rmc_mem_chunks(&h->mem, CHUNK_SHIFT);
 	limits.length = n->bytes;
-	h->part = rmc_tx_part_new(&limits, &h->mem, h->local);
+	h->part = rmc_tx_part_new(&limits, &h->mem, h->local, NULL);
 	if (IS_ERR(h->part))
 		return -1;
 	rmc_tx_coord_init(h->coord, self, 0);
@@ -507,7 +507,7 @@ static u8 serve_close(struct hd_node *y, struct hd_message *m, const struct rmc_
 		data += m->range[i].length;
 	}
 	if (!status)
-		status = rmc_tx_part_close(y->home->part, id, true);
+		status = rmc_tx_part_close(y->home->part, id, RMC_TX_LOCAL, true);
 	if (!status)
 		bump(y, m);
 	return status;
@@ -527,7 +527,7 @@ void hd_home_serve(struct hd_node *y, struct hd_message *m)
 		return;
 	}
 	m->status = m->kind == HD_CLOSE ? serve_close(y, m, &id) :
-		    rmc_tx_part_close(y->home->part, &id, false);
+		    rmc_tx_part_close(y->home->part, &id, RMC_TX_LOCAL, false);
 	forget(exact_of(y->home, m->from, m->slot, m->gen));
 	if (m->from == y->nid)
 		clear_local(y, m->slot);
@@ -578,7 +578,7 @@ void hd_coord_abort(struct hd_node *x, uint32_t slot)
 	struct rmc_txid id = { x->nid, slot, s->gen };
 
 	rmc_tx_coord_abort(x->home->coord, slot, RMC_S_TX_SQUASHED);
-	rmc_tx_part_close(x->home->part, &id, false);
+	rmc_tx_part_close(x->home->part, &id, RMC_TX_LOCAL, false);
 	forget(exact_of(x->home, x->nid, slot, id.gen));
 	clear_local(x, slot);
 }
