@@ -243,6 +243,25 @@ int rmc_tx_await(struct rmc_tx_db *db, const uint32_t *counter)
 	return rmc_tx_await_until(db, counter, UINT64_MAX);
 }
 
+int rmc_tx_pause(struct rmc_tx_db *db, uint64_t ns)
+{
+	hd_sleep(ns * 1000);
+	return 0;
+}
+
+/* The row of SW-Impl names them; operations and their replies are above */
+void rmc_tx_sw_issue(struct rmc_tx_db *db, int slot, enum tx_op_kind kind, struct tx_access *a)
+{
+}
+
+void rmc_tx_sw_completed(struct rmc_tx_db *db, const struct tx_op *op, int slot)
+{
+}
+
+void rmc_tx_sw_repeat(struct rmc_tx_db *db)
+{
+}
+
 uint64_t rmc_tx_limit(const struct rmc_tx_db *db)
 {
 	return UINT64_MAX;
