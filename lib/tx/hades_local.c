@@ -114,6 +114,7 @@ void rmc_tx_hades_local_close(struct rmc_tx_db *db)
 		if (s->local)
 			rmc_tx_local_free(s->local);
 		free(s->local);
+		s->local = NULL;
 	}
 	if (own->range.locks && db->team->ctx)
 		munmap((void *)(uintptr_t)own->range.locks,

@@ -68,7 +68,16 @@ static int open_range(struct rmc_tx_db *db)
 		.local = (uintptr_t)rmc_tx_hades_filters(db),
 	};
 
-	if (rmc_call(db->team->ctx, RMC_IOC_TX_REG, &reg))
+	int err = rmc_call(db->team->ctx, RMC_IOC_TX_REG, &reg);
+
+	/* one that knows no filters of owners: own records, too, are accessed through it */
+	if (err && errno == EOPNOTSUPP && reg.local) {
+		rmc_tx_hades_local_close(db);
+		reg.size = sizeof(reg);
+		reg.local = 0;
+		err = rmc_call(db->team->ctx, RMC_IOC_TX_REG, &reg);
+	}
+	if (err)
 		return range_failed(db->team->ctx);
 	db->registered = 1;
 	return rmc_tx_hades_local_locks(db, reg.locks_offset);

@@ -63,10 +63,10 @@ fi
 export RMC_TEST_SHARED=1
 start rmcd.asan -n 4 --ni fused --contexts 0:0666
 behaviour memory exposed ops atomics sabre status limits hostile isolation domains \
-	domain_cores domain_members
+	domain_cores domain_members tx
 stop "behaviour, fused"
 start rmcd -n 4 --ni edge --units 2 --contexts 0:0666
-behaviour ops sabre exposed isolation domains domain_members
+behaviour ops sabre exposed isolation domains domain_members tx
 stop "behaviour, edge"
 start rmcd.tsan -n 4 --ni pair --mtu 64 --itt 64 --contexts 0:0666
 behaviour ops sabre status
