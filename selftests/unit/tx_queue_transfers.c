@@ -52,13 +52,27 @@ static void transfer(struct mover *m, u32 i)
 				     m->p.buf + 8192 * (i + 1), m->p.at);
 }
 
+/* The status of an entry that the other slot has not looked at yet is kept: none is posted there. */
+static bool may_post(const struct mover *m, u32 i)
+{
+	u32 n, k, entry, more = m->state[i] ? 1 : 2, used[] = { 0, 2, 1, 1 };
+
+	for (n = 0; n < more; n++) {
+		entry = (m->p.a.head + n) % APP_ENTRIES;
+		for (k = 0; k < used[m->state[!i]]; k++)
+			if (m->entry[!i][k] == entry)
+				return false;
+	}
+	return tx_app_may_post(&m->p, more);
+}
+
 static void move(struct tx_bed *b, struct mover *m, u32 i, u64 *seed)
 {
 	int *status = m->p.status;
 	u32 *entry = m->entry[i];
 	bool failed;
 
-	if (!tx_app_may_post(&m->p, 2))
+	if (m->state[i] < 2 && !may_post(m, i))
 		return;
 	switch (m->state[i]) {
 	case 0:
