@@ -150,12 +150,21 @@ static u8 copy_record(struct rmc_qpair *qp, const struct rmc_wqe *w, u8 *copy)
 	return RMC_S_OK;
 }
 
+/* The marks of struct rmc_tx_local are of the slots of one unit: the one that serves the range. */
+static u16 valid_flags(const struct rmc_tx_slots *s)
+{
+	const struct rmc_fabric *f = s->unit->fabric;
+	u32 home = rmc_endpoint(f, s->unit->nid) | rmc_tx_home(s->ctx_id, f->rrpp_order);
+
+	return s->unit->ep == home ? RMC_TX_LOADED : 0;
+}
+
 /* Its first line, and that the ranges are in it. */
-static u8 validate_record(const struct rmc_tx_commit *c, u32 length)
+static u8 validate_record(const struct rmc_tx_slots *s, const struct rmc_tx_commit *c, u32 length)
 {
 	u32 i;
 
-	if (unlikely(c->flags & ~RMC_TX_LOADED))
+	if (unlikely(c->flags & ~valid_flags(s)))
 		return RMC_S_BAD_OP;
 	for (i = 0; i < ARRAY_SIZE(c->reserved); i++)
 		if (unlikely(c->reserved[i]))
@@ -221,7 +230,7 @@ static u8 commit(struct rmc_qpair *qp, const struct rmc_wqe *w, u32 slot)
 
 	status = copy_record(qp, w, s->copy);
 	if (likely(!status))
-		status = validate_record(c, w->length);
+		status = validate_record(s, c, w->length);
 	if (unlikely(status))
 		return status;
 	if (!u->open) {

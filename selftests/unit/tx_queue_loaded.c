@@ -7,6 +7,26 @@
 
 u32 rmc_no_user_memory;
 
+/* The marks are of the slots of one unit; an application that has slots of it, the others refuse. */
+static void make_at_home(struct tx_app *p, struct tx_apps *t, u32 nid)
+{
+	u32 home = CTX & (t->b.w.opts.rrpps - 1), i, slot;
+
+	for (i = 0; i < t->b.w.opts.units; i++) {
+		tx_app_init(p, t, nid, 1);
+		if (p->s == t->s[nid][home])
+			return;
+		slot = tx_app_slot(p, 0);
+		tx_app_begin(p, 0);
+		tx_app_record(p)->flags = RMC_TX_LOADED;
+		CHECK_EQ(tx_app_commit(p, slot), RMC_S_BAD_OP);
+		tx_app_record(p)->flags = 0;
+		CHECK_EQ(tx_app_commit(p, slot), RMC_S_OK);
+		tx_app_fini(p);
+	}
+	CHECK(false);
+}
+
 /* One that has used lines by local filters: its own node is asked, also if nothing is written */
 static void test_loaded(const struct testbed_opts *o)
 {
@@ -20,7 +40,7 @@ static void test_loaded(const struct testbed_opts *o)
 	memset(&filters, 0, sizeof(filters));
 	t.b.n[0].home->part->local = &filters;
 	for (i = 0; i < 2; i++)
-		tx_app_init(&p[i], &t, i, 1);
+		make_at_home(&p[i], &t, i);
 	slot = tx_app_slot(&p[0], 0);
 	filters.rd[h.a] = filters.rd[h.b] = 1ULL << slot;
 	tx_app_begin(&p[0], 0);
@@ -53,6 +73,7 @@ int main(void)
 	static const struct testbed_opts opts[] = {
 		{ .ni = "fused", .mtu = 4096 },
 		{ .ni = "split", .mtu = 64 },
+		{ .ni = "edge", .units = 2, .mtu = 64 },
 	};
 
 	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
