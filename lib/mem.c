@@ -199,13 +199,17 @@ static int set_layout(struct rmc_seg_reg *arg, const struct rmc_object_layout *f
 
 	if (err)
 		return err;
-	if (layout->header % sizeof(uint64_t) || layout->mode > RMC_SABRE_LOCKED)
+	if (layout->header % sizeof(uint64_t) || layout->mode > RMC_SABRE_TX)
 		return rmc_fail(EINVAL, "bad object layout: header at a multiple of 8, mode 0 .. %d",
-				RMC_SABRE_LOCKED);
+				RMC_SABRE_TX);
+	if (layout->mode == RMC_SABRE_TX && layout->header)
+		return rmc_fail(EINVAL, "bad object layout: objects of transactions have no header: 0");
 	arg->flags |= RMC_MEM_OBJECTS;
+	arg->sabre_mode = layout->mode;
+	if (layout->mode == RMC_SABRE_TX)
+		return 0;
 	arg->version_offset = layout->header + offsetof(struct rmc_object, version);
 	arg->readers_offset = layout->header + offsetof(struct rmc_object, readers);
-	arg->sabre_mode = layout->mode;
 	return 0;
 }
 

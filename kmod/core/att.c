@@ -89,7 +89,7 @@ static void activate(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *
 	x->seen_ms = node->srv_ms;
 	att->entry[att->used].in = in;
 	att->entry[att->used++].x = x;
-	rmc_xfer_open(x, att->depth);
+	rmc_xfer_open(node, x);
 }
 
 static void enqueue(struct rmc_att *att, struct rmc_in *in)

@@ -19,6 +19,7 @@
 struct rmc_in;
 struct rmc_node;
 struct rmc_serve;
+struct rmc_tx_part;
 
 enum rmc_xfer_state {
 	RMC_XFER_FREE		= 0,
@@ -31,8 +32,10 @@ enum rmc_xfer_state {
  * @seg: segment
  * @word1: second word of its announcement
  * @at: address of its version (operation's)
+ * @part: participant that has its lines, or NULL, in place of a version (operation's)
  * @offset: base in the segment, bytes
  * @version: first one read (operation's)
+ * @reader: its number at @part (operation's)
  * @length: bytes
  * @packets: number of its data requests
  * @received: data requests received (request counter)
@@ -49,9 +52,15 @@ enum rmc_xfer_state {
 struct rmc_xfer {
 	struct rmc_mem *seg;
 	u64 word1;
-	const u64 *at;
+	union {
+		const u64 *at;
+		struct rmc_tx_part *part;
+	};
 	u64 offset;
-	u64 version;
+	union {
+		u64 version;
+		u32 reader;
+	};
 	u32 length;
 	u32 packets;
 	u32 received;

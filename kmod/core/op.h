@@ -123,7 +123,7 @@ RMC_PACKET_OPS(RMC_OP_DECLARE)
 #undef RMC_OP_DECLARE
 
 #define RMC_XFER_DECLARE(opcode, name)						\
-	void rmc_##name##_open(struct rmc_xfer *x, u32 depth);			\
+	void rmc_##name##_open(struct rmc_node *node, struct rmc_xfer *x);	\
 	u8 rmc_##name##_data(struct rmc_xfer *x, struct rmc_ring *tx, u64 offset, u32 length); \
 	u8 rmc_##name##_close(struct rmc_xfer *x);				\
 	void rmc_##name##_drop(struct rmc_xfer *x);
@@ -174,11 +174,10 @@ static inline void rmc_op_complete(const struct rmc_itt_entry *e, struct rmc_rin
 
 u8 rmc_rmw_next(const struct rmc_serve *s, u64 *value);
 
-/* @depth: lines to fetch ahead, see struct rmc_att */
-static inline void rmc_xfer_open(struct rmc_xfer *x, u32 depth)
+static inline void rmc_xfer_open(struct rmc_node *node, struct rmc_xfer *x)
 {
 	switch (x->op) {
-#define RMC_XFER_ROW(opcode, name) case RMC_OP_##opcode: rmc_##name##_open(x, depth); break;
+#define RMC_XFER_ROW(opcode, name) case RMC_OP_##opcode: rmc_##name##_open(node, x); break;
 	RMC_XFER_OPS(RMC_XFER_ROW)
 #undef RMC_XFER_ROW
 	}

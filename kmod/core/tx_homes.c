@@ -143,6 +143,9 @@ void rmc_tx_homes_del(struct rmc_node *node, struct rmc_tx_home *home)
 	}
 	if (at == homes->count)
 		return;
+	/* their SABRes have its participant */
+	if (home->mem->sabre == RMC_SABRE_TX)
+		rmc_att_withdraw(node, home->mem);
 	if (!others)
 		WRITE_ONCE(home->mem->flags, home->mem->flags & ~RMC_MEM_TX);
 	forget(homes, at);

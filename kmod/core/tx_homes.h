@@ -86,6 +86,26 @@ bool rmc_tx_homes_refuse(const struct rmc_node *node, const struct rmc_mem *mem,
 u8 rmc_tx_home_hear(struct rmc_tx_home *home, u32 source, u32 epoch);
 /* and the functions of its row in state.h */
 
+/*
+ * Participant of a range that has all of [@offset, @offset + @length), if it is this unit's; NULL:
+ * there is none
+ */
+static inline struct rmc_tx_part *rmc_tx_homes_part(const struct rmc_tx_homes *homes, u32 ep,
+						    const struct rmc_mem *mem, u64 offset,
+						    u32 length)
+{
+	u32 i;
+
+	for (i = 0; i < homes->count; i++) {
+		struct rmc_tx_home *h = homes->home[i];
+
+		if (h->mem == mem && offset >= h->start &&
+		    offset + length <= h->start + h->length)
+			return h->part->limits.self == ep ? h->part : NULL;
+	}
+	return NULL;
+}
+
 /* Range of a context at a unit; NULL: there is none */
 static inline struct rmc_tx_home *rmc_tx_homes_find(const struct rmc_tx_homes *homes, u16 ctx_id)
 {

@@ -148,7 +148,7 @@ static u8 close_commit(struct rmc_tx_part *p, struct rmc_tx_ref *t)
 	case RMC_TX_ABORTED:
 		return RMC_S_TX_STALE;
 	case RMC_TX_PREPARED:
-		if (t->r->missing)
+		if (t->r->missing || rmc_tx_is_being_read(p, t))
 			return RMC_S_BUSY;
 		apply(p, t);
 		rmc_tx_record_finish(p, t, t->r->gen, RMC_TX_COMMITTED);
@@ -192,9 +192,9 @@ static u8 close_unknown(struct rmc_tx_part *p, const struct rmc_txid *id, bool c
  *
  * Repeated, it is answered alike.
  *
- * Return: RMC_S_OK, RMC_S_BUSY (DATA is missing: send it, then this again), RMC_S_TX_STALE (no such
- * transaction, or an older one), RMC_S_PROTOCOL (commit, and it is not prepared; abort, and it has
- * committed; no such slot).
+ * Return: RMC_S_OK, RMC_S_BUSY (DATA is missing: send it, then this again; or the lines are being
+ * read: this again), RMC_S_TX_STALE (no such transaction, or an older one), RMC_S_PROTOCOL (commit,
+ * and it is not prepared; abort, and it has committed; no such slot).
  */
 u8 rmc_tx_part_close(struct rmc_tx_part *p, const struct rmc_txid *id, u32 flags,
 		     bool commit)

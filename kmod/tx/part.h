@@ -140,6 +140,16 @@ struct rmc_tx_limits {
 };
 
 /**
+ * struct rmc_tx_reader - an atomic read of lines, which belongs to no transaction
+ * @first: number of the first line
+ * @end: after the last one; 0: there is none
+ */
+struct rmc_tx_reader {
+	u64 first;
+	u64 end;
+};
+
+/**
  * struct rmc_tx_part - a participant; see the top of this file
  * @mem: the segment
  * @local: filters of the owner's loads and stores; NULL: it has no such transactions
@@ -153,6 +163,8 @@ struct rmc_tx_limits {
  * @local_squashed: slots of @local that were squashed: not a hint, unlike the word there. A
  *	slot's mark is cleared by a CLOSE with RMC_TX_LOCAL, the first of its gen. So a transaction
  *	that has used lines by loads and stores has ended only when its own node has answered CLOSE
+ * @readers: 1 + index of the last reader
+ * @reader: atomic reads that have begun
  * @group_of: by source: 1 + index of its group; 0: it has none
  * @group: groups
  */
@@ -170,6 +182,8 @@ struct rmc_tx_part {
 		u16 slot;
 	} waiter[RMC_TX_WAITERS];
 	u64 local_squashed;
+	u32 readers;
+	struct rmc_tx_reader reader[RMC_TX_READERS];
 	u16 group_of[RMC_TX_SOURCES];
 	struct rmc_tx_group group[];
 };
@@ -192,6 +206,9 @@ u8 rmc_tx_part_data(struct rmc_tx_part *p, const struct rmc_txid *id, u64 offset
 		    const u8 *data, u32 length);
 u8 rmc_tx_part_close(struct rmc_tx_part *p, const struct rmc_txid *id, u32 flags,
 		     bool commit);
+u8 rmc_tx_part_read(struct rmc_tx_part *p, u64 offset, u32 length);
+u8 rmc_tx_part_read_begin(struct rmc_tx_part *p, u64 offset, u32 length, u32 *reader);
+void rmc_tx_part_read_end(struct rmc_tx_part *p, u32 reader);
 bool rmc_tx_part_hint(struct rmc_tx_part *p, struct rmc_txid *id);
 void rmc_tx_part_silent(struct rmc_tx_part *p, u32 source);
 void rmc_tx_part_epoch(struct rmc_tx_part *p, u32 source);

@@ -24,7 +24,7 @@ u8 rmc_tx_record_find(struct rmc_tx_part *p, const struct rmc_txid *id, bool cre
 u8 rmc_tx_record_open(struct rmc_tx_part *p, const struct rmc_txid *id, struct rmc_tx_ref *t);
 void rmc_tx_record_clear(struct rmc_tx_ref *t);
 void rmc_tx_record_finish(struct rmc_tx_part *p, struct rmc_tx_ref *t, u32 gen, u8 state);
-/* in lock.c and buffer.c */
+/* in lock.c, read.c and buffer.c */
 void rmc_tx_buffer_take(struct rmc_tx_part *p, struct rmc_tx_ref *t);
 void rmc_tx_buffer_drop(struct rmc_tx_part *p, struct rmc_tx_ref *t);
 void rmc_tx_buffer_show(struct rmc_tx_part *p, const struct rmc_tx_ref *t);
@@ -33,6 +33,7 @@ bool rmc_tx_is_locked(const struct rmc_tx_part *p, const struct rmc_tx_ref *t, s
 bool rmc_tx_local_locked(const struct rmc_tx_part *p, const struct rmc_tx_ref *t, u64 line);
 bool rmc_tx_may_buffer(const struct rmc_tx_part *p, const struct rmc_tx_ref *t);
 void rmc_tx_squash_users(struct rmc_tx_part *p, const struct rmc_tx_ref *t, u64 line);
+bool rmc_tx_is_being_read(const struct rmc_tx_part *p, const struct rmc_tx_ref *t);
 u32 rmc_tx_place_of(const struct rmc_tx_part *p, const struct rmc_tx_ref *t);
 void rmc_tx_leave_queue(struct rmc_tx_part *p, const struct rmc_tx_ref *t);
 void rmc_tx_unlock(struct rmc_tx_part *p, struct rmc_tx_ref *t);

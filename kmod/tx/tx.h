@@ -28,6 +28,7 @@ enum {
 	RMC_TX_LINES	= 64,
 	RMC_TX_SOURCES	= 4,
 	RMC_TX_NODES	= 4,
+	RMC_TX_READERS	= 2,
 #else
 	/* transactions of a coordinator at a time: bits of a word of a filter */
 	RMC_TX_SLOTS	= RMC_TX_MAX_SLOTS,
@@ -39,6 +40,8 @@ enum {
 	RMC_TX_SOURCES	= RMC_MAX_NODES,
 	/* nodes of a transaction */
 	RMC_TX_NODES	= 64,
+	/* atomic reads of a participant at a time: as many as transfers may be active */
+	RMC_TX_READERS	= RMC_ATT_ENTRIES_MAX,
 #endif
 	/* ranges of an INTEND: 4 KiB of them */
 	RMC_TX_RANGES	= RMC_TX_MAX_RANGES,

@@ -259,10 +259,17 @@ static void segments(void)
 	stub.calls = 0;
 	l.header = 12;
 	CHECK_EQ(rmc_seg_register_objects(ctx, memory, PAGE, 0, &l), -EINVAL);
-	l = (struct rmc_object_layout) { .mode = RMC_SABRE_LOCKED + 1 };
+	l = (struct rmc_object_layout) { .mode = RMC_SABRE_TX + 1 };
 	CHECK_EQ(rmc_seg_register_objects(ctx, memory, PAGE, 0, &l), -EINVAL);
 	CHECK_EQ(rmc_seg_alloc_objects(ctx, PAGE, 0, -1, &l, &addr), -EINVAL);
+	l = (struct rmc_object_layout) { .header = 8, .mode = RMC_SABRE_TX };
+	CHECK_EQ(rmc_seg_register_objects(ctx, memory, PAGE, 0, &l), -EINVAL);
 	CHECK_EQ(stub.calls, 0);
+	l.header = 0;
+	CHECK_EQ(rmc_seg_register_objects(ctx, memory, PAGE, 0, &l), 0);
+	CHECK_EQ(stub.seg_reg.sabre_mode, RMC_SABRE_TX);
+	CHECK(!stub.seg_reg.version_offset && !stub.seg_reg.readers_offset);
+	CHECK_EQ(rmc_seg_unregister(ctx), 0);
 
 	CHECK_EQ(rmc_seg_add(ctx, memory, 128, PAGE, RMC_MEM_READONLY), 0);
 	CHECK_EQ(stub.seg_add.addr, (uintptr_t)memory);

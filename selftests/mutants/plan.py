@@ -299,6 +299,7 @@ AREAS = {
     "hades": ("hades", ["tx_coord", "tx_part", "tx_part_lock", "tx_part_model", "tx_transfers",
                         "tx_part.asan", "tx_part_lock.asan", "tx_coord.asan", "tx_filter"]),
     "hades.loaded": ("core", ["tx_queue_loaded"]),
+    "hades.sabre": ("core", ["tx_sabre"]),
     "hades.local": ("own", ["tx_local", "tx_local_random"]),
     "hades.race": ("own", ["tx_local_stress.vector"]),
     "park": ("header", ["parking"]),

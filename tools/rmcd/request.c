@@ -241,9 +241,17 @@ static int get_layout(const struct rmcd_req *r, const struct rmc_seg_reg *s,
 {
 	if (!(s->flags & RMC_MEM_OBJECTS))
 		return s->version_offset || s->readers_offset || s->sabre_mode ? -EINVAL : 0;
-	if (s->sabre_mode > RMC_SABRE_LOCKED || s->version_offset % sizeof(u64) ||
+	if (s->sabre_mode > RMC_SABRE_TX || s->version_offset % sizeof(u64) ||
 	    s->readers_offset % sizeof(u32))
 		return -EINVAL;
+	if (s->sabre_mode == RMC_SABRE_TX) {
+		if (s->version_offset || s->readers_offset)
+			return -EINVAL;
+		if (rmc_fabric_rrpps(&r->d->port->fabric) > 1)
+			return -EOPNOTSUPP;
+		mem->sabre = RMC_SABRE_TX;
+		return 0;
+	}
 	/* counting readers must not make a version odd */
 	if (s->readers_offset / sizeof(u64) == s->version_offset / sizeof(u64) &&
 	    (s->readers_offset || s->sabre_mode == RMC_SABRE_LOCKED))

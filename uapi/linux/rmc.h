@@ -47,6 +47,10 @@ enum rmc_sabre_mode {
 	RMC_SABRE_OVERLAPPED	= 1,	/* version before and after, data fetched meanwhile */
 	RMC_SABRE_SERIALIZED	= 2,	/* version, then data, then version */
 	RMC_SABRE_LOCKED	= 3,	/* shared reader lock; writers must honour it */
+	RMC_SABRE_TX		= 4,	/* objects are in the range of RMC_IOC_TX_REG, have no
+					 * version, and are written by transactions only. Only with
+					 * one unit per node: -EOPNOTSUPP otherwise
+					 */
 };
 
 /* NI organisations: values of rmc_query.ni */

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * SABRe: atomic read of an object of many lines (M16; T18 chapters 4 and 7). att.c
- * has the protocol and its table. This file takes the snapshot, in one of three ways:
+ * has the protocol and its table. This file takes the snapshot, in one of four ways:
  *
  *   overlapped   fetch lines and version at once; load version, data, version
  *   serialized   load version; data after the version has arrived; version
  *   locked       increment readers, load version; data; decrement readers
+ *   tx           no version: all writers are transactions, of which none may store meanwhile
  *
  * A fetch is a prefetch: it binds no value, so in all three the loads that return
  * data follow the load of the version (version.h). None waits for a writer.
  */
 #include "../node.h"
+#include "../tx_homes.h"
 #include "../version.h"
 
 static u32 *readers_of(const struct rmc_xfer *x)
@@ -59,6 +61,9 @@ static u8 validate(const struct rmc_mem *seg, u64 offset, u32 length)
 		return RMC_S_NO_VERSION;
 	if (offset & 7)
 		return RMC_S_BAD_ALIGN;
+	/* rmc_sabre_open() looks for the range: it may go before the transfer becomes active */
+	if (seg->sabre == RMC_SABRE_TX)
+		return RMC_S_OK;
 	if (length < sizeof(u64) || seg->version_off > length - sizeof(u64))
 		return RMC_S_NO_VERSION;
 	if (seg->sabre == RMC_SABRE_LOCKED && seg->readers_off > length - sizeof(u32))
@@ -94,7 +99,16 @@ static void fetch(const struct rmc_xfer *x, u32 depth)
 /* First access to the object: the window closes. */
 static u8 begin(struct rmc_xfer *x)
 {
+	u8 status;
+
 	x->speculative = false;
+	if (x->seg->sabre == RMC_SABRE_TX) {
+		if (unlikely(!x->part))
+			return RMC_S_NO_VERSION;
+		status = rmc_tx_part_read_begin(x->part, x->offset, x->length, &x->reader);
+		x->held = !status;
+		return status == RMC_S_TX_LOCKED ? RMC_S_SABRE_LOCKED : status;
+	}
 	if (x->seg->sabre == RMC_SABRE_LOCKED) {
 		/* full barrier: increment readers, then load the version; pairs with
 		 * rmc_object_try_begin(), which makes the version odd, then loads readers
@@ -114,9 +128,13 @@ static void release(struct rmc_xfer *x)
 {
 	if (!x->held)
 		return;
+	x->held = false;
+	if (x->seg->sabre == RMC_SABRE_TX) {
+		rmc_tx_part_read_end(x->part, x->reader);
+		return;
+	}
 	/* full barrier: data loads first; pairs with the writer's load of readers */
 	rmc_os_faa32(readers_of(x), -1);
-	x->held = false;
 }
 
 /*
@@ -125,6 +143,8 @@ static void release(struct rmc_xfer *x)
  */
 static bool changed(const struct rmc_xfer *x)
 {
+	if (x->seg->sabre == RMC_SABRE_TX)
+		return false;
 	if (likely(!rmc_version_changed(x->at, x->version)))
 		return false;
 	return !x->held || rmc_version_changed(x->at, x->version + 1);
@@ -132,16 +152,21 @@ static bool changed(const struct rmc_xfer *x)
 
 /**
  * rmc_sabre_open() - start a transfer that becomes active
+ * @node: unit
  * @x: transfer
- * @depth: lines to fetch ahead
  *
  * Context: RRPP worker, does not sleep.
  */
-void rmc_sabre_open(struct rmc_xfer *x, u32 depth)
+void rmc_sabre_open(struct rmc_node *node, struct rmc_xfer *x)
 {
-	x->at = rmc_mem_ptr(x->seg, x->offset + x->seg->version_off);
 	x->speculative = true;
-	fetch(x, depth);
+	if (x->seg->sabre == RMC_SABRE_TX) {
+		x->part = rmc_tx_homes_part(&node->tx_homes, node->ep, x->seg, x->offset,
+					    x->length);
+		return;
+	}
+	x->at = rmc_mem_ptr(x->seg, x->offset + x->seg->version_off);
+	fetch(x, node->att.depth);
 }
 
 /**
@@ -210,7 +235,7 @@ static u8 whole(struct rmc_serve *s)
 	x.offset = s->req.offset;
 	x.length = s->req.length;
 	x.held = false;
-	rmc_sabre_open(&x, s->node->att.depth);
+	rmc_sabre_open(s->node, &x);
 	status = rmc_sabre_data(&x, s->tx, x.offset, x.length);
 	if (likely(!status))
 		return rmc_sabre_close(&x);

@@ -44,7 +44,8 @@ RMC_ABI_OFFSET(rmc_object, writer, 12);
 RMC_ABI_SIZE(rmc_object, 16);
 
 /* Offset of the header in each object, bytes, and how SABRes validate their snapshot:
- * enum rmc_sabre_mode, 0: the kernel's default.
+ * enum rmc_sabre_mode, 0: the kernel's default. RMC_SABRE_TX: objects have no header (it is 0 here);
+ * only transactions write them (<rmc/tx.h>).
  */
 struct rmc_object_layout {
 	uint32_t header;
