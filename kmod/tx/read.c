@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Participant: atomic reads of many lines by who has no transaction (HADES section V-A: an RDMA read
- * of several lines). A reader is ordered before all that are not prepared when it begins: it holds
- * up the stores of those that commit on its lines later, not their INTEND. So none is squashed, no
- * commit takes another round trip, and readers one after another keep no commit waiting.
+ * Participant: atomic reads of many lines by who has no transaction (HADES section V-B). A reader
+ * is ordered before all that are not prepared when it begins: it holds up the stores of those that
+ * commit on its lines later, not their INTEND. So none is squashed, no commit takes another round
+ * trip, and readers one after another keep no commit waiting.
  */
 #include "ranges.h"
 #include "record.h"

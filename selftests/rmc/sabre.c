@@ -200,7 +200,10 @@ TEST(layouts_are_validated)
 	REFUSED(EINVAL, .version_offset = 8);
 	REFUSED(EINVAL, .readers_offset = 8);
 	REFUSED(EINVAL, .sabre_mode = 1);
-	REFUSED(EINVAL, .flags = RMC_MEM_OBJECTS, .sabre_mode = 4);
+	REFUSED(EINVAL, .flags = RMC_MEM_OBJECTS, .sabre_mode = 5);
+	REFUSED(EINVAL, .flags = RMC_MEM_OBJECTS, .sabre_mode = RMC_SABRE_TX,
+		.version_offset = 8);
+	REFUSED(EINVAL, .flags = RMC_MEM_OBJECTS, .sabre_mode = RMC_SABRE_TX, .readers_offset = 8);
 	REFUSED(EINVAL, .flags = RMC_MEM_OBJECTS, .version_offset = 4);
 	REFUSED(EINVAL, .flags = RMC_MEM_OBJECTS, .readers_offset = 10);
 	REFUSED(EINVAL, .flags = RMC_MEM_OBJECTS, .sabre_mode = RMC_SABRE_LOCKED);

@@ -417,6 +417,46 @@ TEST(conflict_squashes_the_slower_one)
 	CHECK_EQ(tx_commit(&a, 2, 9, 4), RMC_S_OK);
 }
 
+/* Objects that only transactions write: SABRes read them, and none is half new */
+TEST(sabres_of_what_transactions_write)
+{
+	const struct rmc_object_layout layout = { .mode = RMC_SABRE_TX };
+	struct rmc_tx_reg r = reg_of(0, SEG - PAGE);
+	unsigned int i, ok = 0;
+	uint64_t value = 0;
+	struct client c;
+	int err, status;
+
+	end_open(&homes[0], CTX, 0, 0, 0, 0);
+	homes[0].seg = memory(SEG);
+	err = rmc_seg_register_objects(homes[0].ctx, homes[0].seg, SEG, 0, &layout);
+	if (rmc_query(homes[0].ctx)->rrpps > 1) {
+		CHECK_EQ(err, -EOPNOTSUPP);
+		return;
+	}
+	REQUIRE_EQ(err, 0);
+	end_open(&user, CTX, 1, 0, SEG, 16);
+	CHECK_EQ(rmc_sabre(user.qp, 0, 0, user.buf, PAGE), RMC_S_NO_VERSION);
+	REQUIRE(!tx_reg(&homes[0], &r));
+	client_open(&c, 1);
+	for (i = 0; i < 2000 && ok < 100; i++) {
+		/* once a commit has completed, no reader finds what was before */
+		if (i % 4 == 0)
+			tx_write(&c, 1, 2, ++value);
+		status = rmc_sabre(user.qp, 0, 0, user.buf, SEG - PAGE);
+		if (status == RMC_S_SABRE_LOCKED)
+			continue;
+		if (!CHECK_EQ(status, RMC_S_OK))
+			return;
+		ok++;
+		CHECK_EQ(*(uint64_t *)(user.buf + AT(2)), value);
+	}
+	CHECK_EQ(ok, 100);
+	CHECK_EQ(rmc_sabre(user.qp, 0, SEG - 2 * PAGE, user.buf, 2 * PAGE), RMC_S_NO_VERSION);
+	REQUIRE(!tx_unreg(&homes[0]));
+	CHECK_EQ(rmc_sabre(user.qp, 0, 0, user.buf, PAGE), RMC_S_NO_VERSION);
+}
+
 TEST(fields_of_slots)
 {
 	struct rmc_tx_open o;
