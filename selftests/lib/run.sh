@@ -14,9 +14,7 @@ rm -rf "${W:?}"/*
 CC=${CC:-gcc}
 CXX=${CXX:-g++}
 FLAGS="-g -O1 -D_GNU_SOURCE -Wall -Wextra -Werror -I$top/lib/include -I$top/uapi"
-TOOL_INC="-I$top/tools/common -I$top/tools/apps"
-ASAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
-# programs of the table ../programs are built as $W/NAME.asan and $W/NAME.tsan
+# programs of the table ../programs are $W/NAME.asan and $W/NAME.tsan
 declare -A build=([address,undefined]=asan [thread]=tsan)
 
 # stubs are in the place of the module, whatever this host has
@@ -66,32 +64,24 @@ have() {
 	command -v "$1" > /dev/null
 }
 
-# --- the second lane: the library against a stub of the RMC, under sanitizers ---
+# --- programs under sanitizers ---
 
-lib_src=$(echo "$top"/lib/{ctx,error,log,mem,qp,sabre,size,sleepers,team,version,driver/*}.c)
-sanitized() {			# sanitized SANITIZER NAME SOURCES...: build it and run it
-	local san=$1 name=$2
-	shift 2
-	# gcc's thread sanitizer does not support fences, and warns
-	[ "$san" != thread ] || set -- "$@" -Wno-tsan
-	name+=.${build[$san]}
-	$CC -fsanitize="$san" $FLAGS -pthread -o "$W/$name" "$@" "$here/fake_rmc.c" $lib_src &&
-		timeout 300 "$W/$name"
+sanitized() {			# sanitized TARGET...: rmcd's tests have the same objects
+	flock "$O/selftests/lock" make -s -C "$here" O="$O" "$@"
 }
+# those that cannot be built fail below
+sanitized -k -j"$(nproc)" all > /dev/null 2>&1
+run_program() {			# run_program SECONDS NAME.asan ARGUMENTS...; or what the compiler says
+	local limit=$1 program=$W/$2
+	shift 2
+	[ -x "$program" ] || sanitized "$program" || return
+	timeout "$limit" "$program" "$@"
+}
+
 (for san in address,undefined thread; do
-	in_lane "qp-$san" sanitized $san qp "$here/test_qp.c"
- done
- for san in address,undefined thread; do
-	for t in client memory domain; do
-		in_lane "daemon-$t-$san" sanitized $san "daemon_$t" \
-			"$here/test_daemon_$t.c" "$here/stub_daemon.c" "$top"/lib/{wait,watch}.c \
-			"$top"/lib/domain/*.c
+	for t in qp daemon_client daemon_memory daemon_domain msg domain; do
+		in_lane "$t-$san" run_program 300 "$t.${build[$san]}"
 	done
- done
- for san in address,undefined thread; do
-	in_lane "msg-$san" sanitized $san msg "$here/test_msg.c" "$top"/lib/msg/*.c
-	in_lane "domain-$san" sanitized $san domain "$here/test_domain.c" \
-		"$here/fake_domain.c" "$top"/lib/{wait,rpc,rpc_domain}.c "$top"/lib/domain/*.c
  done) &
 lane=$!
 trap 'kill $lane 2> /dev/null' EXIT
@@ -233,48 +223,19 @@ done
 
 for san in address,undefined thread; do
 	for t in client memory domain; do
-		include_lane "rmcd, $t, $san" "daemon-$t-$san"
+		include_lane "rmcd, $t, $san" "daemon_$t-$san"
 	done
 done
 
-# --- causes ---
+# --- causes; each call of a driver, resources left when it fails; sleeping, step by step; yields ---
 
-if $CC $ASAN $FLAGS -pthread -Wl,--wrap=ioctl -o "$W/causes.asan" "$here/test_causes.c" \
-	"$top"/lib/{,driver/,domain/,ds/,kv/,scheme/,sync/,msg/}*.c > "$W/log" 2>&1; then
-	include "failures name their cause" "$W/causes.asan"
-else
-	sed 's/^/# /' "$W/log"
-	report 1 "tests of causes build"
-fi
-
-# --- each call of a driver, resources left when it fails; sleeping, step by step ---
-
-build_stub() {			# build_stub NAME: over a stub of the driver that the test controls
-	$CC $ASAN $FLAGS -pthread -o "$W/$1.asan" "$here/test_$1.c" "$here"/{stub_driver,fake_rmc}.c \
-		"$top"/lib/{,driver/,domain/,ds/,kv/,scheme/,sync/,msg/}*.c -lm \
-		-Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap,--wrap=madvise,--wrap=access
-}
-for t in setup pair; do
-	prepare "tests of $t build" build_stub $t
-	include "$t" timeout 120 "$W/$t.asan"
+include "failures name their cause" run_program 120 causes.asan
+for t in setup pair retry words yield; do
+	include "$t" run_program 120 $t.asan
 done
-build_plain() {
-	$CC $ASAN $FLAGS -pthread -o "$W/$1.asan" "$here/test_$1.c" "$here/fake_rmc.c" $lib_src
-}
-for t in retry words; do
-	prepare "tests of $t build" build_plain $t
-	include "$t" timeout 120 "$W/$t.asan"
-done
-
-# --- when polling threads yield ---
-
-prepare "tests of yields build" $CC $ASAN $FLAGS -o "$W/yield.asan" "$here/test_yield.c"
-include yield "$W/yield.asan"
 
 # --- graphs ---
 
-graph_src=$(echo "$top"/tools/apps/{graph,graph_text,graph_debian,graph_rmat,strtab}.c)
-common_src=$(echo "$top"/tools/common/{json,memlock,opt,progress}.c)
 mkdir -p "$W/lists"
 cat > "$W/lists/a_Packages" << 'EOF'
 Package: alpha
@@ -292,19 +253,11 @@ Description: Depends: nothing
 EOF
 printf 'Package: zeta\nDepends: alpha\n' | gzip > "$W/lists/b_Packages.gz"
 echo junk > "$W/lists/c_InRelease"
-if $CC $ASAN $FLAGS $TOOL_INC -o "$W/graph.asan" "$here/test_graph.c" $graph_src $common_src \
-   -lm > "$W/log" 2>&1; then
-	include "graph" "$W/graph.asan" "$W/lists"
-else
-	sed 's/^/# /' "$W/log"
-	report 1 "graph tests build"
-fi
+include "graph" run_program 60 graph.asan "$W/lists"
 
 # --- rmc-sync recover ---
 
-prepare "tests of rmc-sync recover build" $CC $ASAN $FLAGS $TOOL_INC -I"$top/tools/sync" \
-	-o "$W/recover.asan" "$here/test_recover.c" "$top/tools/common/json.c"
-include "rmc-sync recover" timeout 20 "$W/recover.asan"
+include "rmc-sync recover" run_program 20 recover.asan
 
 . "$here/test_kv.sh"
 . "$here/test_check.sh"

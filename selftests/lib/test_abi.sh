@@ -48,7 +48,7 @@ grown=$W/grown
 build_grown() {
 	mkdir -p "$grown" && cp -r "$top/VERSION" "$top/lib" "$top/uapi" "$grown/" &&
 		"$here/grow.py" "$grown/lib/include/rmc" &&
-		make -s -C "$grown/lib" O="$grown/build" "$grown/build/librmc.so"
+		make -s -j"$(nproc)" -C "$grown/lib" O="$grown/build" CFLAGS="-O0 -g" "$grown/build/librmc.so"
 }
 abi_program() {			# abi_program NAME LIBRARY_DIRECTORY FLAGS...: build it and run it
 	local name=$1 dir=$2

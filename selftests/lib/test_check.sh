@@ -3,12 +3,8 @@
 #
 # The checker of histories (lib/check), and rmc-check. Sourced by run.sh.
 
-# with a search for a cycle that is soon cut short; alone: that it builds without the rest shows that it does not need it
 for t in check check_limits check_random; do
-	prepare "tests of $t build" $CC $ASAN $FLAGS -I"$top/lib/check" -DLONG_OPS=100000 \
-		-DWALK_MAX=2000 \
-		-o "$W/$t.asan" "$here/test_$t.c" "$top"/lib/check/*.c
-	include "$t" timeout 120 "$W/$t.asan"
+	include "$t" run_program 120 $t.asan
 done
 # as it is used, with a million operations
 prepare "the fast test of histories builds" $CC $FLAGS -O2 -I"$top/lib/check" -o "$W/check_random" \

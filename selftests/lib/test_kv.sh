@@ -4,42 +4,18 @@
 # Schemes of objects, calls, owners of the object store; command lines of rmc-kv, rmc-sync and
 # rmc_netpipe. Sourced by run.sh.
 
-scheme_src=$(echo "$top"/lib/scheme/*.c "$top"/lib/sync/*.c "$top"/lib/rpc*.c "$top"/lib/msg/*.c \
-	"$top"/lib/domain/*.c "$top"/lib/wait.c)
-# gcc's ThreadSanitizer does not support fences: all data that they order is atomic here
-for t in "scheme address,undefined" "reader address,undefined" "reader thread -Wno-tsan" \
-	 "reader_wrap address,undefined" "sync address,undefined" "sync thread -Wno-tsan" \
+for t in "scheme address,undefined" "reader address,undefined" "reader thread" \
+	 "reader_wrap address,undefined" "sync address,undefined" "sync thread" \
 	 "sync_table address,undefined" "sync_lost address,undefined" \
 	 "sync_crash address,undefined" "sync_lives address,undefined" "sync_race address,undefined" \
-	 "sync_nic address,undefined" "sync_servers address,undefined" \
-	 "sync_race thread -Wno-tsan"; do
+	 "sync_nic address,undefined" "sync_servers address,undefined" "sync_race thread"; do
 	read -r t san <<< "$t"
-	name="object $t, ${san%% *}"
-	if $CC -fsanitize=$san $FLAGS -pthread -o "$W/$t.${build[${san%% *}]}" "$here/test_$t.c" \
-	   "$here/fake_rmc.c" $lib_src $scheme_src > "$W/log" 2>&1; then
-		include "$name" timeout 300 "$W/$t.${build[${san%% *}]}"
-	else
-		sed 's/^/# /' "$W/log"
-		report 1 "$name: builds"
-	fi
+	include "object $t, $san" run_program 300 "$t.${build[$san]}"
 done
-
-for t in "rpc lib/rpc*.c lib/domain/*.c lib/wait.c" \
-	"latch_server lib/sync/server.c" \
-	"owner lib/rpc*.c lib/domain/*.c lib/wait.c lib/kv/*.c lib/ds/*.c lib/scheme/*.c lib/sync/*.c lib/msg/*.c"; do
-	read -r t src <<< "$t"
-	if (cd "$top" && $CC $ASAN $FLAGS -pthread -o "$W/$t.asan" "$here/test_$t.c" $src $lib_src) > "$W/log" 2>&1
-	then
-		include "$t" timeout 120 "$W/$t.asan"
-	else
-		sed 's/^/# /' "$W/log"
-		report 1 "tests of $t build"
-	fi
+for t in rpc latch_server owner; do
+	include "$t" run_program 120 $t.asan
 done
-
-# the structures alone: that they build without the rest shows that they do not need it
-prepare "tests of data structures build" $CC $ASAN $FLAGS -o "$W/ds.asan" "$here/test_ds.c" "$top"/lib/ds/*.c
-include "data structures" timeout 120 "$W/ds.asan"
+include "data structures" run_program 120 ds.asan
 no_transport() {
 	! grep -hE '^#include' "$top"/lib/ds/*.[ch] | grep -vE '<[a-z]+\.h>|"[a-z]+\.h"|<rmc/ds\.h>'
 }
@@ -117,9 +93,6 @@ expect "netpipe: an engine that only pushes has no best threshold" 2 "--best goe
 	"$O/rmc_netpipe" --engine tcp --best
 expect "netpipe: bad threshold" 2 "0, inf or a size" "$O/rmc_netpipe" -T x
 
-for t in "zipf_hist zipf hist json" "path path"; do
-	read -r t src <<< "$t"
-	prepare "test of $t builds" $CC $ASAN $FLAGS $TOOL_INC -o "$W/$t.asan" "$here/test_$t.c" \
-		$(printf "$top/tools/common/%s.c " $src) -lm
-	include "$t" "$W/$t.asan"
+for t in zipf_hist path; do
+	include "$t" run_program 120 $t.asan
 done

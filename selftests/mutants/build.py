@@ -29,6 +29,16 @@ def digest(*parts):
     return h.hexdigest()[:32]
 
 
+def sources(top, name):
+    """What a program consists of."""
+    _, group, own, _, _ = plan.PROGRAMS[name]
+    files = list(own)
+    for pattern in plan.GROUPS[group]:
+        found = sorted(glob.glob(os.path.join(top, pattern)))
+        files += [os.path.relpath(f, top) for f in found]
+    return files
+
+
 class Tree:
     """A copy of the sources; texts are cached until they change."""
 
@@ -114,12 +124,8 @@ class Builder:
 
     def program(self, name):
         """Path of a program, linked when its objects changed."""
-        flavour, group, own, _, _ = plan.PROGRAMS[name]
-        sources = list(own)
-        for pattern in plan.GROUPS[group]:
-            found = sorted(glob.glob(os.path.join(self.tree.top, pattern)))
-            sources += [os.path.relpath(f, self.tree.top) for f in found]
-        objects = [self.object(flavour, s) for s in sources]
+        flavour = plan.PROGRAMS[name][0]
+        objects = [self.object(plan.compiled(flavour, s), s) for s in sources(self.tree.top, name)]
         compiler, _, flags = plan.FLAVOURS[flavour]
         key = digest(compiler, *flags, *objects)
         path = os.path.join(self.scratch, name)

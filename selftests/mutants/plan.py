@@ -33,24 +33,25 @@ def variable(makefile, name):
     return re.search(rf"^{name}\s*:=(.*)$", text, re.M)[1].split()
 
 
-LIBRARY = ["-std=gnu11", WARN, "-D_GNU_SOURCE", "-Ilib/include", "-Iuapi", "-pthread", "-O1"]
+# the same for all that has the library, so that it is compiled once
+LIBRARY = ["-std=gnu11", WARN, "-D_GNU_SOURCE", "-Ilib/include", "-Iuapi", "-Ilib", "-Iselftests/lib",
+           "-Ilib/check", "-Itools/common", "-Itools/tx", "-pthread", "-O1"]
 FLAVOURS.update({
     "lib": ("gcc", LIBRARY, ["-pthread"]),
     "lib.asan": ("gcc", LIBRARY + SANITIZE, SANITIZE + ["-pthread"]),
     "core.lib": ("gcc", SHIM + ["-D_GNU_SOURCE", "-DRMC_TEST_PASSES", "-O1"], ["-pthread"]),
     # over rmcd
-    "member": ("gcc", LIBRARY + ["-Ilib", "-Iselftests/lib"], ["-pthread"]),
-    "member.yields": ("gcc", LIBRARY + ["-Ilib", "-Iselftests/lib"],
-                      ["-pthread", "-Wl,--wrap=sched_yield"]),
+    "member": ("gcc", LIBRARY, ["-pthread"]),
+    "member.yields": ("gcc", LIBRARY, ["-pthread", "-Wl,--wrap=sched_yield"]),
     # over a driver of the test
     "setup": ("gcc", LIBRARY + SANITIZE, SANITIZE + ["-pthread",
               "-Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap,"
               "--wrap=madvise,--wrap=access"]),
     "causes": ("gcc", LIBRARY, ["-pthread", "-Wl,--wrap=ioctl"]),
     "compat": ("gcc", LIBRARY + ["-Ilib/compat/include"], ["-pthread"]),
-    "qsim": ("gcc", LIBRARY + ["-Itools/qsim", "-Itools/common"], []),
-    "recover": ("gcc", LIBRARY + ["-Itools/common", "-Itools/sync"] + SANITIZE, SANITIZE),
-    "chip": ("gcc", LIBRARY[:-1] + ["-O2", "-Itools/chip", "-Itools/common"], []),
+    "qsim": ("gcc", ["-Itools/qsim"] + LIBRARY, []),
+    "recover": ("gcc", ["-Itools/sync"] + LIBRARY + SANITIZE, SANITIZE),
+    "chip": ("gcc", ["-Itools/chip"] + LIBRARY[:-1] + ["-O2"], []),
     # core, library and simulator in one
     "sim": ("gcc", ["-std=gnu11", WARN, "-D_GNU_SOURCE", "-DRMC_SHIM_SIM", "-O1", "-Itools/sim", "-I.",
                     "-Iuapi", "-Ilib/include", f"-I{HARNESS}/shim", "-pthread"],
@@ -59,13 +60,20 @@ FLAVOURS.update({
     # transactions with small tables, of which all states are visited
     "explore": ("gcc", SHIM + ["-DRMC_TX_SMALL", "-O2"], []),
     # a search for a cycle that is soon cut short
-    "check": ("gcc", LIBRARY + ["-Ilib/check", "-DWALK_MAX=2000"], []),
+    "check": ("gcc", LIBRARY + ["-DWALK_MAX=2000"], []),
     # its clock is the test's
     "clock": ("gcc", LIBRARY, ["-pthread", "-Wl,--wrap=clock_gettime,--wrap=sched_yield"]),
-    "tx": ("gcc", LIBRARY + ["-Ilib/check", "-Itools/common", "-Itools/tx"], ["-pthread", "-lm"]),
+    "tx": ("gcc", LIBRARY, ["-pthread", "-lm"]),
 })
 # the stores of a scheme's write take time
 FLAVOURS["sim.stores"] = (*FLAVOURS["sim"][:2], FLAVOURS["sim"][2] + ["-Wl,--wrap=rmc_scheme_write"])
+
+
+def compiled(flavour, source):
+    """The flavour of an object of a program: what differs for the core is the same for the library."""
+    if source.startswith("lib/") and flavour in ("sim", "sim.stores", "core.lib"):
+        return "lib"
+    return flavour
 
 
 def listed(target):
