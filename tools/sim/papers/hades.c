@@ -36,6 +36,7 @@ static const struct constant {
 
 static struct json out;
 static bool as_json, quick;
+static const char *only;		/* --program */
 static uint64_t seed = 1;
 
 static void row(const char *part, const char *program, unsigned int n, const char *series,
@@ -157,6 +158,7 @@ static void details(const char *program, const struct hd_result r[HD_SYSTEMS])
 		row("details", program, 0, name, (double)x->pairs_most, "pairs at most");
 		row("details", program, 0, name, (double)x->by_squashes[HD_SQUASHES],
 		    "squashed 16 times or more");
+		row("details", program, 0, name, (double)x->fallback, "committed with locks in advance");
 		if (order[i] == HD_HADES)
 			row("details", program, 0, name, x->tags,
 			    "tags of a transaction that writes");
@@ -170,6 +172,8 @@ static void figure_9(void)
 	unsigned int i;
 
 	for (i = 0; hd_all_programs[i]; i++) {
+		if (only && strcmp(only, hd_all_programs[i]))
+			continue;
 		measure(setup(HD_SW, hd_all_programs[i]), r);
 		throughput("9", hd_all_programs[i], hd.nodes, r);
 		latencies(hd_all_programs[i], r);
@@ -539,17 +543,19 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, 'j' }, { "quick", no_argument, NULL, 'q' },
-		{ "seed", required_argument, NULL, 'n' }, { "set", required_argument, NULL, 's' },
+		{ "seed", required_argument, NULL, 'n' }, { "program", required_argument, NULL, 'p' }, { "set", required_argument, NULL, 's' },
 		{ "digest", no_argument, NULL, 'd' }, { "help", no_argument, NULL, 'h' }, { },
 	};
 	const struct part *p;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "jqn:s:dh", options, NULL)) != -1)
+	while ((c = getopt_long(argc, argv, "jqn:p:s:dh", options, NULL)) != -1)
 		if (c == 'j') {
 			as_json = true;
 		} else if (c == 'q') {
 			quick = true;
+		} else if (c == 'p') {
+			only = optarg;
 		} else if (c == 'n') {
 			seed = strtoull(optarg, NULL, 10);
 		} else if (c == 'd') {

@@ -281,8 +281,8 @@ enum hd_answer hd_home_access(struct hd_node *y, uint32_t source, uint32_t slot,
 	return answer_of(status);
 }
 
-/* Others that hold locks, and use a line */
-static bool locked(struct hd_home *h, uint64_t line, uint32_t slot, bool write)
+/* Others that hold locks, or wait for them before this one has its own, and use a line */
+static bool locked(struct hd_home *h, uint64_t line, uint32_t slot, bool write, bool has_locks)
 {
 	const struct rmc_tx_part *p = h->part;
 	struct rmc_tx_hash hash = rmc_tx_hash(rmc_tx_crc(line));
@@ -296,8 +296,10 @@ static bool locked(struct hd_home *h, uint64_t line, uint32_t slot, bool write)
 
 		if (write)
 			users |= rmc_tx_filter_test(&g->rd, hash);
-		judge(h, g, users, g->locked & ~own, line, write);
-		found |= (users & g->locked & ~own) != 0;
+		uint64_t lockers = (g->locked | (has_locks ? 0 : g->reserved)) & ~own;
+
+		judge(h, g, users, lockers, line, write);
+		found |= (users & lockers) != 0;
 	}
 	return found;
 }
@@ -384,7 +386,7 @@ enum hd_answer hd_home_local(struct hd_node *x, uint32_t slot, uint64_t line, bo
 		if (!has_line(&e->rd, line))
 			add_line(&e->rd, line);
 	}
-	if (locked(h, line, slot, write))
+	if (locked(h, line, slot, write, false))
 		return HD_LOCKED;
 	return h->part->local_squashed & bit ? HD_SQUASHED : HD_OK;
 }
@@ -394,10 +396,11 @@ enum hd_answer hd_home_local(struct hd_node *x, uint32_t slot, uint64_t line, bo
  * @x: node
  * @line: line
  * @slot: slot of the own transaction
+ * @has_locks: it has locked in advance, so who waits for locks waits for it
  */
-bool hd_home_locked(struct hd_node *x, uint64_t line, uint32_t slot)
+bool hd_home_locked(struct hd_node *x, uint64_t line, uint32_t slot, bool has_locks)
 {
-	return locked(x->home, line, slot, false);
+	return locked(x->home, line, slot, false, has_locks);
 }
 
 /**
@@ -428,6 +431,7 @@ void hd_home_squash(struct hd_node *x, uint32_t slot)
 		return;
 	if (!(x->home->part->local_squashed >> slot & 1))
 		x->slot[slot]->stats->evicted++;
+	x->slot[slot]->evicted = true;
 	x->home->part->local_squashed |= 1ULL << slot;
 }
 
@@ -482,6 +486,32 @@ static u8 serve_intend(struct hd_node *y, struct hd_message *m, const struct rmc
 	return status;
 }
 
+static void add_once(struct lines *l, const struct hd_range *r)
+{
+	uint64_t line = r->offset / HD_LINE;
+
+	for (; line <= (r->offset + r->length - 1) / HD_LINE; line++)
+		if (!has_line(l, line))
+			add_line(l, line);
+}
+
+static u8 serve_lock(struct hd_node *y, struct hd_message *m, const struct rmc_txid *id)
+{
+	struct hd_home *h = y->home;
+	struct exact *e;
+	uint32_t i;
+	u8 status = rmc_tx_part_lock(h->part, id, (const struct rmc_tx_range *)m->range, m->writes,
+				     m->ranges - m->writes);
+
+	/* its lines are in its filters also while it waits */
+	if (status && status != RMC_S_TX_LOCKED)
+		return status;
+	e = exact_of(h, m->from, m->slot, m->gen);
+	for (i = 0; i < m->ranges; i++)
+		add_once(i < m->writes ? &e->wr : &e->rd, &m->range[i]);
+	return status;
+}
+
 /* HADES-H: the RRPP makes the versions of records newer whose data it stores */
 static void bump(struct hd_node *y, const struct hd_message *m)
 {
@@ -524,6 +554,10 @@ void hd_home_serve(struct hd_node *y, struct hd_message *m)
 
 	if (m->kind == HD_INTEND) {
 		m->status = serve_intend(y, m, &id);
+		return;
+	}
+	if (m->kind == HD_LOCK) {
+		m->status = serve_lock(y, m, &id);
 		return;
 	}
 	m->status = m->kind == HD_CLOSE ? serve_close(y, m, &id) :
@@ -598,7 +632,8 @@ bool hd_coord_next(struct hd_node *x, struct hd_message *m)
 		.from = x->nid, .to = msg.nid, .slot = msg.slot, .gen = msg.gen,
 		.flags = msg.flags, .real = msg.kind,
 		.kind = msg.kind == RMC_TX_INTEND ? HD_INTEND :
-			msg.kind == RMC_TX_COMMIT ? HD_CLOSE : HD_ABORT,
+			msg.kind == RMC_TX_COMMIT ? HD_CLOSE :
+			msg.kind == RMC_TX_LOCK ? HD_LOCK : HD_ABORT,
 	};
 	return true;
 }
@@ -631,6 +666,31 @@ bool hd_coord_ended(struct hd_node *x, uint32_t *slot, bool *committed)
 		return false;
 	*committed = !status;
 	return true;
+}
+
+/* Lines at these nodes are to be locked before it begins */
+void hd_coord_lock(struct hd_node *x, uint32_t slot, const bool nodes[HD_NODES])
+{
+	unsigned int nid;
+
+	for (nid = 0; nid < HD_NODES; nid++)
+		if (nodes[nid])
+			rmc_tx_coord_lock_at(x->home->coord, slot, nid);
+	rmc_tx_coord_lock(x->home->coord, slot);
+}
+
+bool hd_coord_locked(struct hd_node *x, uint32_t *slot)
+{
+	return rmc_tx_coord_locked(x->home->coord, slot);
+}
+
+/* A LOCK waits: it is sent again */
+void hd_coord_again(struct hd_node *x, uint32_t slot, uint32_t gen)
+{
+	const struct rmc_tx_slot *s = &x->home->coord->slot[slot];
+
+	if (s->gen == gen && s->phase == RMC_TX_LOCKING)
+		rmc_tx_coord_resend(x->home->coord, slot);
 }
 
 bool hd_coord_free(struct hd_node *x, uint32_t slot)

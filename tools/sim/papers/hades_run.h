@@ -6,6 +6,8 @@
 #include "hades.h"
 
 #define HD_PROGRAMS	4		/* workloads at a time */
+#define HD_PATIENCE	8
+#define HD_NEVER	UINT32_MAX	/* .. no locks in advance */
 
 /* What is run */
 struct hd_setup {
@@ -13,6 +15,8 @@ struct hd_setup {
 	unsigned int nodes, cores, coroutines;
 	unsigned int programs;
 	const char *program[HD_PROGRAMS];	/* each on as many cores of a node */
+	bool as_printed;		/* HADES: each transaction sends Intend-to-commit */
+	unsigned int patience;		/* squashes, then locks in advance; 0: HD_PATIENCE */
 	unsigned int local;		/* 1 + percent of the keys at the own node; 0: any */
 	bool large;			/* data of the full figures */
 	bool sums;			/* the workload's data are checked at the end */
@@ -22,7 +26,7 @@ struct hd_setup {
 };
 
 struct hd_result {
-	uint64_t committed, ended, squashed, evicted, eager, locked, full;
+	uint64_t committed, ended, squashed, evicted, eager, locked, full, fallback;
 	uint64_t by_squashes[HD_SQUASHES + 1];
 	uint64_t most_read, most_written;
 	double per_second, mean_ns, p95_ns, phase_ns[HD_PHASES];
