@@ -156,6 +156,7 @@ struct hd_run {
 	uint64_t messages, bytes;
 	/* of filters */
 	uint64_t tests, positives, false_positives;
+	uint64_t victims, false_victims;	/* of INTENDs; hit by no line that they use */
 	uint64_t pairs_sum, pairs_samples, pairs_most;
 	uint64_t tag_sum, tag_samples;
 };

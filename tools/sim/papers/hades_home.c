@@ -164,11 +164,15 @@ static enum hd_answer answer_of(u8 status)
 
 /* ---- what filters say, and what is so ---- */
 
-/* A test of a line against the filters of a group's transactions: hits that are none */
-static void judge(struct hd_home *h, const struct rmc_tx_group *g, uint64_t users, uint64_t tested,
-		  uint64_t line, bool reads_count)
+/*
+ * A test of a line against the filters of a group's transactions: hits that are none. Returns those
+ * that use the line.
+ */
+static uint64_t judge(struct hd_home *h, const struct rmc_tx_group *g, uint64_t users,
+		      uint64_t tested, uint64_t line, bool reads_count)
 {
 	uint32_t source = g->source - 1, slot;
+	uint64_t real = 0;
 
 	hdr.tests += hweight64(tested);
 	hdr.positives += hweight64(users & tested);
@@ -177,23 +181,31 @@ static void judge(struct hd_home *h, const struct rmc_tx_group *g, uint64_t user
 
 		slot = __ffs64(users);
 		e = &h->remote[source * RMC_TX_SLOTS + slot];
-		hdr.false_positives += !has_line(&e->wr, line) &&
-				       !(reads_count && has_line(&e->rd, line));
+		if (has_line(&e->wr, line) || (reads_count && has_line(&e->rd, line)))
+			real |= 1ULL << slot;
+		else
+			hdr.false_positives++;
 	}
+	return real;
 }
 
-static void judge_local(struct hd_home *h, uint64_t users, uint64_t tested, uint64_t line,
-			bool reads_count)
+static uint64_t judge_local(struct hd_home *h, uint64_t users, uint64_t tested, uint64_t line,
+			    bool reads_count)
 {
+	uint64_t real = 0;
 	uint32_t slot;
 
 	hdr.tests += hweight64(tested);
 	hdr.positives += hweight64(users & tested);
 	for (users &= tested; users; users &= users - 1) {
 		slot = __ffs64(users);
-		hdr.false_positives += !has_line(&h->own[slot].wr, line) &&
-				       !(reads_count && has_line(&h->own[slot].rd, line));
+		if (has_line(&h->own[slot].wr, line) ||
+		    (reads_count && has_line(&h->own[slot].rd, line)))
+			real |= 1ULL << slot;
+		else
+			hdr.false_positives++;
 	}
+	return real;
 }
 
 /* Own transactions that are in local filters now */
@@ -214,8 +226,13 @@ static uint64_t local_users(const struct hd_home *h, uint64_t line, uint32_t crc
 	       rmc_tx_local_writes(h->local, rmc_tx_split_hash(line, crc));
 }
 
+/* Of each group, and last of the local filters: who was hit, and who uses the line */
+struct hits {
+	uint64_t any[HD_NODES + 1], real[HD_NODES + 1];
+};
+
 /* All tests of an INTEND's lines that the participant is about to make */
-static void judge_intend(struct hd_home *h, const struct hd_message *m)
+static void judge_intend(struct hd_home *h, const struct hd_message *m, struct hits *hits)
 {
 	const struct rmc_tx_part *p = h->part;
 	uint64_t line, end, active = h->local ? local_active(h) : 0, pairs = 0;
@@ -238,14 +255,32 @@ static void judge_intend(struct hd_home *h, const struct hd_message *m)
 			for (k = 0; k < p->groups; k++) {
 				const struct rmc_tx_group *g = &p->group[k];
 				uint64_t own = g->source == 1 + m->from ? 1ULL << m->slot : 0;
+				uint64_t users = rmc_tx_filter_test(&g->rd, hash) |
+						 rmc_tx_filter_test(&g->wr, hash);
 
-				judge(h, g, rmc_tx_filter_test(&g->rd, hash) |
-				      rmc_tx_filter_test(&g->wr, hash), g->open & ~own, line, true);
+				hits->any[k] |= users & g->open & ~own;
+				hits->real[k] |= judge(h, g, users, g->open & ~own, line, true);
 			}
-			if (h->local)
-				judge_local(h, local_users(h, line, crc), active & ~own_bit,
-					    line, true);
+			if (!h->local)
+				continue;
+			hits->any[HD_NODES] |= local_users(h, line, crc) & active & ~own_bit;
+			hits->real[HD_NODES] |= judge_local(h, local_users(h, line, crc),
+							    active & ~own_bit, line, true);
 		}
+	}
+	for (k = 0; k < p->groups; k++)
+		hits->any[k] &= ~(p->group[k].squashed | p->group[k].locked | p->group[k].reserved);
+	hits->any[HD_NODES] &= ~p->local_squashed;
+}
+
+/* It was acked, so whoever it has hit is squashed */
+static void count_victims(const struct hits *hits)
+{
+	unsigned int k;
+
+	for (k = 0; k <= HD_NODES; k++) {
+		hdr.victims += hweight64(hits->any[k]);
+		hdr.false_victims += hweight64(hits->any[k] & ~hits->real[k]);
 	}
 }
 
@@ -467,18 +502,21 @@ static void clear_local(struct hd_node *x, uint32_t slot)
 
 static u8 serve_intend(struct hd_node *y, struct hd_message *m, const struct rmc_txid *id)
 {
+	struct hits hits = { { 0 }, { 0 } };
 	struct hd_home *h = y->home;
 	struct exact *e;
 	uint64_t line;
 	uint32_t i;
 	u8 status;
 
-	judge_intend(h, m);
+	judge_intend(h, m, &hits);
 	status = rmc_tx_part_intend(h->part, id, m->flags, (const struct rmc_tx_range *)m->range,
 				    m->ranges);
 	e = exact_of(h, m->from, m->slot, m->gen);
 	if (status)
 		forget(e);
+	else
+		count_victims(&hits);
 	for (i = 0; !status && i < m->ranges; i++)
 		for (line = m->range[i].offset / HD_LINE;
 		     line <= (m->range[i].offset + m->range[i].length - 1) / HD_LINE; line++)
