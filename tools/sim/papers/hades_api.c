@@ -45,6 +45,7 @@ static void account(struct hd_client *c, int err)
 	phase[HD_EXECUTION] = end - c->begun;
 	s->committed += !err;
 	s->ended += rule;
+	s->fallback += !err && c->has_locks;
 	s->squashed += c->squashes;
 	s->by_squashes[c->squashes < HD_SQUASHES ? c->squashes : HD_SQUASHES]++;
 	for (i = 0; i < HD_PHASES && !err; i++)

@@ -566,7 +566,6 @@ int hd_tx_run(struct hd_client *c, int (*fn)(void *t, void *arg), void *arg)
 			hd_locks_add(c);
 		hd_sleep(backoff(c, &limit));
 	}
-	c->stats->fallback += c->in_advance;
 	hd_locks_forget(c);
 	return result;
 }
