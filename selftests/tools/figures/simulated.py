@@ -44,6 +44,7 @@ def hades():
             for program, times in (("TATP", 2), ("HT-wA", 4), ("TPC-C-NP", 100), ("mean", 3)):
                 for system in ("HADES", "HADES-H"):
                     row(part, n, f"{system} / SW-Impl: {program}", times, "x")
+                    row(part, n, f"{system} / SW-Impl, each: {program}", times, "x")
     for program, us in (("TATP", 4), ("HT-wA", 8), ("TPC-C-NP", 1000), ("TPC-C", 400)):
         for system, by in (("SW-Impl", 1), ("HADES", 4), ("HADES-H", 2)):
             for unit in ("requests of an attempt", "% false positives", "lines read at most", "lines written at most"):

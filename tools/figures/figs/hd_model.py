@@ -12,6 +12,7 @@ DIFFERS = ("a model: the workloads, SW-Impl, participants, coordinators and filt
            "clock with constants of Documentation/tx-figures.rst, which were fixed before the first run. The paper's "
            "workloads are traces, its records and Baseline's times are not printed. Data are fewer.")
 RATIOS = ("HADES / SW-Impl", "HADES-H / SW-Impl")
+MIXES = ("14", "15")
 FIGURES = (
     ("9", None, "Figure 9: throughput, of SW-Impl's"),
     ("12a", (1, 2, 3), "Figure 12a: the same by round trip, us"),
@@ -30,10 +31,11 @@ def jobs(run):
 
 
 def ratios(document, part, counts):
-    """[[program, HADES, HADES-H of each count]]"""
+    """[[program, HADES, HADES-H of each count]]; of mixes also the mean of their programs"""
     found = [hades.rows(document, part, n) for n in counts or (None,)]
     names = dict.fromkeys(p for one in found for s, p, _ in one if s == RATIOS[0])
-    return [[name] + [one.get((s, name, "x")) for one in found for s in RATIOS] for name in names]
+    each = tuple(f"{s}, each" for s in RATIOS if part in MIXES)
+    return [[name] + [one.get((s, name, "x")) for one in found for s in RATIOS + each] for name in names]
 
 
 def latencies(document):
@@ -65,7 +67,8 @@ def show(run, results, paper, figure):
             found = ratios(results.get(hades.job(run.quick)), part, counts)
             figure.part(part, found)
             figure.blocks.append(Table(title, [("", "")] + [
-                (f"{s}{f', {n}' if n else ''}", "native") for n in counts or ("",) for s in hades.SYSTEMS], found))
+                (f"{s}{f', {n}' if n else ''}", "native") for n in counts or ("",) for s in hades.SYSTEMS] + [
+                    (f"{s}, mean of its workloads", "native") for s in hades.SYSTEMS if part in MIXES], found))
     with figure.optional("virtual time: figures 10 and 11"):
         figure.blocks.append(Table("Figures 10 and 11: latency, us", [("", "")] + [
             (c, "native") for c in ("execution", "validation", "commit", "mean", "95 %")],

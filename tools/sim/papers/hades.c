@@ -96,7 +96,7 @@ static void throughput(const char *part, const char *program, unsigned int n,
 }
 
 struct mean {
-	double sum[HD_SYSTEMS];
+	double sum[HD_SYSTEMS], each[HD_SYSTEMS];	/* each: of mixes, of their programs */
 	unsigned int n;
 };
 
@@ -113,6 +113,10 @@ static void show_mean(const char *part, const char *name, unsigned int n, const 
 		return;
 	row(part, name, n, "HADES-H / SW-Impl", m->sum[HD_HADES_H] / m->n, "x");
 	row(part, name, n, "HADES / SW-Impl", m->sum[HD_HADES] / m->n, "x");
+	if (!m->each[HD_HADES])
+		return;
+	row(part, name, n, "HADES-H / SW-Impl, each", m->each[HD_HADES_H] / m->n, "x");
+	row(part, name, n, "HADES / SW-Impl, each", m->each[HD_HADES] / m->n, "x");
 }
 
 static void latencies(const char *program, const struct hd_result r[HD_SYSTEMS])
@@ -266,6 +270,25 @@ static void figure_13(void)
 	show_mean("13", "mean", 10, &mean);
 }
 
+/* Mean of what each program gains, which the total is not: one may have most of it */
+static void each_program(const char *part, const char *name, unsigned int number,
+			 unsigned int programs, const struct hd_result r[HD_SYSTEMS],
+			 struct mean *mean)
+{
+	unsigned int i, k;
+
+	for (i = 1; i < SYSTEMS; i++) {
+		double sum = 0;
+		char series[40];
+
+		for (k = 0; k < programs; k++)
+			sum += r[order[i]].program[k] / r[HD_SW].program[k];
+		snprintf(series, sizeof(series), "%s / SW-Impl, each", hd_system_name[order[i]]);
+		row(part, name, number, series, sum / programs, "x");
+		mean->each[order[i]] += sum / programs;
+	}
+}
+
 /* Several programs, each on its cores of every node */
 static void mix(const char *part, unsigned int number, struct hd_setup s, struct mean *mean)
 {
@@ -275,6 +298,7 @@ static void mix(const char *part, unsigned int number, struct hd_setup s, struct
 	measure(s, r);
 	snprintf(name, sizeof(name), "mix %u", number);
 	throughput(part, name, number, r);
+	each_program(part, name, number, s.programs, r, mean);
 	add_mean(mean, r);
 }
 
