@@ -306,7 +306,7 @@ class Virtual(Computed):
             "measured on one machine, fitted, or assumed (tools/sim/costs.def, and the raw JSON). The model "
             "was changed, and constants were chosen, while results were in view: Documentation/simulation.rst "
             "says which. So its agreement with a paper proves nothing; where it differs, a run shows why.")
-    programs = ("sim-sonuma", "sim-sabre", "sim-pagerank", "sim-sync")
+    programs = ("sim-sonuma", "sim-sabre", "sim-pagerank", "sim-sync", "sim-hades")
 
     def __init__(self):
         self.boot = ()

@@ -10,7 +10,7 @@ import json
 import re
 
 from benchtable import text as benchtext
-from figures import papers, r25
+from figures import hades, papers, r25
 from figures.base import Missing
 from figures.figs import chip as chip_figure, ni as ni_figure, objects as objects_figure, \
     r25_reads as r25_figure
@@ -581,18 +581,62 @@ def _by_profile(documents):
     return list(found.values())
 
 
+def _hades_table(document, part):
+    """A part of sim-hades: programs by systems, in other parts by what was counted"""
+    rows, columns = {}, {}
+
+    def put(row, column, value, unit):
+        columns[column] = {"name": column}
+        rows.setdefault(row, {"name": row, "values": {}})["values"][column] = {"value": short(value), "unit": unit}
+
+    parts = ("10", "11") if part == "latency" else (part,)
+    found = [r for r in document["rows"] if r["part"] in parts]
+    if not found:
+        raise Wrong(f"virtual: sim-hades has no part {part}")
+    for r in found:
+        series, _, program = r["series"].partition(": ")
+        counted = {"12a": f"{r['nodes']} us", "12b": f"{r['nodes']}% local",
+                   "patience": f"{r['nodes'] or 'never'}"}.get(part)
+        unit = {"M/s": "M/s", "us": "us", "x": "x"}.get(r["unit"])
+        if part in ("details", "evictions"):
+            percent = r["unit"].startswith("% ")
+            put(f"{program}, {series}", r["unit"].removeprefix("% of ").removeprefix("% "), r["value"],
+                "%" if percent else "count")
+        elif part == "latency":
+            put(f"{program}, {series.partition(', ')[0]}", "95%" if r["part"] == "11" else
+                series.partition(", ")[2] or "mean", r["value"], "us")
+        elif part == "needed":
+            put(program, f"{series}", r["value"], "ns")
+        else:
+            put(f"{program}, {counted}" if counted else program, series, r["value"], unit)
+    return {"label": "a model", "columns": list(columns.values()), "rows": list(rows.values())}
+
+
+def _hades(found):
+    rows = []
+    for row in papers.load("hd-model")["table"]["rows"]:
+        try:
+            ours = hades.here(found, *row["here"])
+        except Missing:
+            continue
+        rows.append((row["metric"], None, row["unit"].replace("times", "x"), row["values"][0], ours))
+    return rows, (), "HADES"
+
+
 def virtual(text, part):
-    """build/sim-sonuma, sim-sabre or sim-sync --json: the paper's values beside those in virtual time; of
+    """build/sim-hades, of which one table with part, or build/sim-sonuma, sim-sabre or sim-sync --json: the paper's values beside those in virtual time; of
     sim-sync also table1 or, of several runs, claims; of a switch, switch-claims. Its adapters have a run each."""
     documents = _documents(text)
     if part in R25_CLAIMS:
         return _r25_claims(_by_profile(documents), R25_CLAIMS[part])
     found = {**documents[0], "rows": [row for one in documents for row in one["rows"]],
-             "set": [name for one in documents for name in one["set"]]}
+             "set": [name for one in documents for name in one.get("set", ())]}
+    if found["profile"] == "hades" and part:
+        return _hades_table(found, part)
     if part == "table1":
         return _r25_table1(found)
     parts = {r["part"] for r in found["rows"]}
-    rows, fitted, paper = (_a14 if "table2" in parts else _r25 if parts & R25_PARTS else _m16)(found)
+    rows, fitted, paper = (_hades if found["profile"] == "hades" else _a14 if "table2" in parts else _r25 if parts & R25_PARTS else _m16)(found)
     if not rows:
         raise Wrong("virtual: no row that the paper prints a value of")
     columns, values = _beside_paper(rows, paper, fitted)

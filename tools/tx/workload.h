@@ -27,6 +27,7 @@ struct tx_scale {
 	uint64_t subscribers;		/* tatp */
 	uint64_t warehouses, items, customers, orders, room;	/* tpcc */
 	bool by_warehouse;
+	bool frequent;			/* tpcc: New-Order and Payment only */
 	uint64_t keys, requests, record_bytes;			/* ycsb */
 	const char *structure;
 	bool blind;			/* ycsb: a field is changed without reading its record */

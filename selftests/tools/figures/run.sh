@@ -99,6 +99,13 @@ EOT
 report $? "a raw file says which program made it"
 expect "what is missing is run again, and no more" 0 "^\[ 1/1\] .*sim-sonuma .*--costs rmc" virtual --resume
 
+expect "HADES in a model" 0 "index.html$" \
+	timeout 250 "$F" --quick --only hd_model --machine virtual --out "$W/hades"
+shows "its page has a mean beside the paper's" "$W/hades/index.html" \
+	'>fig. 9: HADES / Baseline, mean, times</td><td class="paper">2.7</td><td class="native">[0-9.]*</td>'
+shows "and figures by round trip, by local requests, and mixes of four" "$W/hades/index.html" \
+	'Figure 15: the same, mixes of four'
+
 make -s -C "$top/selftests" O="$top/build/host" "$top/build/host/footprint" ||
 	report 1 "footprint builds"
 expect "memory of messages" 0 "index.html$" \

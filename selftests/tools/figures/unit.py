@@ -14,7 +14,7 @@ from unittest import mock
 
 TOP = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "..")
 sys.path.insert(0, os.path.join(TOP, "tools"))
-from figures import figs, jobs, page, papers, plot, runner, sources     # noqa: E402
+from figures import figs, hades, jobs, page, papers, plot, runner, sources  # noqa: E402
 from figures.base import Missing                                        # noqa: E402
 from rmcvm import cluster as rmcvm_cluster                              # noqa: E402
 import simulated                                                        # noqa: E402
@@ -117,6 +117,8 @@ def canned(job):
         n = int(job.argv[job.argv.index("-T") + 1]) if "-T" in job.argv else job.nodes
         if job.argv[0] == "sim-sync":
             return {0: simulated.sync(job)}
+        if job.argv[0] == "sim-hades":
+            return {0: simulated.hades()}
         return {0: simulated.sim(job.argv[0]) or {"superstep_seconds": [(10 if "fine" in job.argv else 1) / n]}}
     tool, nodes = job.argv[0], range(job.nodes)
     path = "local" if "local" in job.argv or "local=1" in job.boot else "packets"
@@ -366,6 +368,21 @@ class FigureTest(Folder):
         row = "fig. 22: a switch's atomics, 4 clients, M/s"
         self.assertEqual(self.cell(figure, row, f"{column} / ConnectX-5"), "fitted")
         self.assertEqual(self.cell(figure, "fig. 25: reads, of versioning, times", f"{column} / ConnectX-5"), 1)
+
+    def test_hades(self):
+        figure = self.shown("hd_model", self.run_)
+        row = "fig. 9: HADES / Baseline, mean, times"
+        self.assertEqual(self.cell(figure, row, "virtual time"), 3)
+        self.assertAlmostEqual(self.cell(figure, row, "virtual time / simulated hardware"), 3 / 2.7)
+        # means and maxima are over the paper's programs: of TPC-C the full one
+        self.assertEqual(self.cell(figure, "fig. 10: mean latency, HADES shorter by, %", "virtual time"), 75)
+        self.assertEqual(self.cell(figure, "lines that a transaction reads at most, count", "virtual time"), 400)
+        self.assertAlmostEqual(self.cell(figure, "all local: squashed by evictions, mean, %", "virtual time"), 412 / 24)
+        self.assertEqual(self.cell(figure, "table III: a pair of core filters, KB", "virtual time"), 0.704)
+        # a part that is not there is a gap, not a zero
+        document = {**simulated.hades(), "rows": []}
+        with self.assertRaises(Missing):
+            hades.here(document, "value", "9", 5, "HADES / SW-Impl: mean", "x")
 
     def test_table2_values(self):
         figure = self.shown("table2", self.run_)

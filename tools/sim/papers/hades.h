@@ -7,8 +7,8 @@
  *	  v
  *	hades_api.c	rmc_tx_run() and so on, for the system of the run; the index of keys
  *	  |				  |
- *	hades_sw.c			hades_tx.c, hades_commit.c
- *	  lib/tx: SW-Impl, real		  HADES, HADES-H: accesses; phases of the commit
+ *	hades_sw.c			hades_tx.c, hades_commit.c, hades_locks.c
+ *	  lib/tx: SW-Impl, real		  HADES, HADES-H: accesses; phases of the commit; locks
  *	  operations as messages		  |
  *	  |				hades_home.c
  *	  |				  kmod/tx: participant, coordinator, filters, real
@@ -96,7 +96,7 @@ enum hd_phase { HD_EXECUTION, HD_VALIDATION, HD_COMMIT, HD_PHASES };
 
 /* Of the transactions that ended in the time that counts */
 struct hd_stats {
-	uint64_t committed, ended, squashed, evicted, eager, locked, full;
+	uint64_t committed, ended, squashed, evicted, eager, locked, full, fallback;
 	uint64_t phase[HD_PHASES], latencies, room, requests;
 	uint64_t by_squashes[HD_SQUASHES + 1];	/* transactions by their squashes */
 	uint64_t most_read, most_written;	/* lines */
@@ -104,6 +104,7 @@ struct hd_stats {
 };
 
 struct hd_access;
+struct hd_need;
 struct tx_client;
 
 /* A coroutine */
@@ -126,6 +127,10 @@ struct hd_client {
 	uint64_t begun, tried, validating, committing;
 	unsigned int squashes;
 	bool squashed, over;
+	bool evicted;			/* its last attempt was, so this one has no tags */
+	bool in_advance, has_locks;	/* it locks before it begins; it has done so */
+	struct hd_need *need;		/* what it locks: lines of its attempts, ascending */
+	unsigned int needs;
 	int status;
 	uint32_t slot, gen;
 	unsigned int outstanding;
@@ -140,6 +145,8 @@ struct hd_client {
 struct hd_run {
 	enum hd_system system;
 	unsigned int nodes, cores, coroutines;
+	bool as_printed;		/* each transaction sends Intend-to-commit */
+	unsigned int patience;		/* squashes, after which one locks what it needs (section VI) */
 	struct hd_node node[HD_NODES];
 	struct sim_heap heap;
 	uint64_t now;
@@ -149,6 +156,7 @@ struct hd_run {
 	uint64_t messages, bytes;
 	/* of filters */
 	uint64_t tests, positives, false_positives;
+	uint64_t victims, false_victims;	/* of INTENDs; hit by no line that they use */
 	uint64_t pairs_sum, pairs_samples, pairs_most;
 	uint64_t tag_sum, tag_samples;
 };
@@ -222,6 +230,7 @@ struct hd_access {
 	bool local, copied;		/* copied: HADES-H has read it by software */
 	uint8_t *data;			/* with the head */
 	uint64_t valid[2], owned[2], asked[2];	/* lines */
+	uint64_t wanted[2];			/* also those that it did not get */
 	uint64_t written[HD_RECORD_LINES];	/* bytes */
 };
 
@@ -243,13 +252,22 @@ int hd_tx_commit(struct hd_client *c);
 void hd_tx_abort(struct hd_client *c);
 /* Wait for a slot of the node, and begin */
 void hd_tx_begin(struct hd_client *c);
+/* hades_locks.c: lines of the attempt that has failed are among those that the next one locks */
+void hd_locks_add(struct hd_client *c);
+void hd_locks_forget(struct hd_client *c);
+/* Lock them: 0, or RMC_TX_SQUASHED */
+int hd_locks_take(struct hd_client *c);
+struct hd_message;
+void hd_locks_fill(const struct hd_client *c, struct hd_message *m);
+/* Send what the node's coordinator asks for, and look whose transactions have ended */
+void hd_pump(struct hd_node *x);
 /* Bits a record's lines: bytes of a line that are written as runs */
 bool hd_is_set(const uint64_t *bits, unsigned int i);
 
 /* ---- hades_home.c: participants and coordinators ---- */
 
 enum hd_answer { HD_OK, HD_SQUASHED, HD_LOCKED, HD_FULL };
-enum hd_kind { HD_INTEND, HD_CLOSE, HD_ABORT };
+enum hd_kind { HD_INTEND, HD_CLOSE, HD_ABORT, HD_LOCK };
 
 struct hd_range {
 	uint64_t offset, length;
@@ -260,7 +278,7 @@ struct hd_message {
 	uint32_t from, to, slot, gen, flags;
 	uint16_t kind, real;		/* enum hd_kind; of the coordinator */
 	uint8_t status;
-	uint32_t ranges, bases, lines, base_room, bytes;
+	uint32_t ranges, writes, bases, lines, base_room, bytes;	/* writes: of a LOCK */
 	struct hd_range *range;
 	uint64_t *base;			/* HADES-H: records whose version is one higher */
 	uint8_t *data;
@@ -271,7 +289,7 @@ void hd_home_free(struct hd_node *n);
 enum hd_answer hd_home_access(struct hd_node *y, uint32_t source, uint32_t slot, uint32_t gen,
 			      bool own, uint64_t offset, uint64_t length);
 enum hd_answer hd_home_local(struct hd_node *x, uint32_t slot, uint64_t line, bool write);
-bool hd_home_locked(struct hd_node *x, uint64_t line, uint32_t slot);
+bool hd_home_locked(struct hd_node *x, uint64_t line, uint32_t slot, bool has_locks);
 bool hd_home_squashed(struct hd_node *x, uint32_t slot);
 void hd_home_squash(struct hd_node *x, uint32_t slot);		/* evicted */
 /* What a message does at its destination; its status is the answer's */
@@ -288,6 +306,9 @@ bool hd_coord_next(struct hd_node *x, struct hd_message *m);
 bool hd_coord_is_last(struct hd_node *x, const struct hd_message *m);
 void hd_coord_answer(struct hd_node *x, const struct hd_message *m);
 bool hd_coord_ended(struct hd_node *x, uint32_t *slot, bool *committed);
+void hd_coord_lock(struct hd_node *x, uint32_t slot, const bool nodes[HD_NODES]);
+bool hd_coord_locked(struct hd_node *x, uint32_t *slot);
+void hd_coord_again(struct hd_node *x, uint32_t slot, uint32_t gen);
 bool hd_coord_free(struct hd_node *x, uint32_t slot);
 
 #endif

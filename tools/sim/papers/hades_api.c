@@ -45,6 +45,7 @@ static void account(struct hd_client *c, int err)
 	phase[HD_EXECUTION] = end - c->begun;
 	s->committed += !err;
 	s->ended += rule;
+	s->fallback += !err && c->has_locks;
 	s->squashed += c->squashes;
 	s->by_squashes[c->squashes < HD_SQUASHES ? c->squashes : HD_SQUASHES]++;
 	for (i = 0; i < HD_PHASES && !err; i++)
@@ -298,6 +299,8 @@ static const struct rmc_block_ops index_ops = {
 	.begin = index_begin, .end = index_end, .fixed_at = index_fixed, .enter = index_enter,
 	.valid = index_ok, .upgrade = index_upgrade, .leave = index_leave, .cancel = index_cancel,
 	.alloc = index_alloc, .retire = index_retire, .close = index_close,
+	/* loaded by one, without failures; later only read */
+	.atomic = true,
 };
 
 /* Of a program: by its first table, and by its part of the memory */

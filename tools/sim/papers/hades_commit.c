@@ -135,6 +135,10 @@ static void fill(struct hd_client *c, struct hd_message *m)
 
 	if (m->kind == HD_ABORT)
 		return;
+	if (m->kind == HD_LOCK) {
+		hd_locks_fill(c, m);
+		return;
+	}
 	for (i = 0; i < c->accesses && n < 1024; i++)
 		if (c->access[i].nid == m->to && is_written(&c->access[i]))
 			sorted[n++] = &c->access[i];
@@ -157,8 +161,6 @@ static void message_free(struct hd_message *m)
 
 /* ---- phases ---- */
 
-static void pump(struct hd_node *x);
-
 static void wake_waiters(struct hd_node *x)
 {
 	unsigned int i;
@@ -173,6 +175,10 @@ static void drain(struct hd_node *x)
 	bool committed;
 	uint32_t slot;
 
+	while (hd_coord_locked(x, &slot)) {
+		x->slot[slot]->has_locks = true;
+		hd_wake(x->slot[slot]);
+	}
 	while (hd_coord_ended(x, &slot, &committed)) {
 		c = x->slot[slot];
 		if (!committed)
@@ -187,14 +193,38 @@ static void drain(struct hd_node *x)
 	wake_waiters(x);
 }
 
+struct later {
+	struct hd_node *x;
+	uint32_t slot, gen;
+};
+
+static void again(void *arg)
+{
+	struct later *l = arg;
+
+	hd_coord_again(l->x, l->slot, l->gen);
+	hd_pump(l->x);
+	free(l);
+}
+
+/* A LOCK that waits is repeated as an access to a locked line is */
+static void lock_again(const struct hd_message *m)
+{
+	struct later *l = grown(NULL, sizeof(*l));
+
+	*l = (struct later) { &hdr.node[m->from], m->slot, m->gen };
+	hd_at(hdr.now + hd.denied, again, l);
+}
+
 static void answer(struct hd_message *m)
 {
 	struct hd_node *x = &hdr.node[m->from];
 
 	hd_coord_answer(x, m);
+	if (m->kind == HD_LOCK && m->status)
+		lock_again(m);
 	message_free(m);
-	pump(x);
-	drain(x);
+	hd_pump(x);
 }
 
 /* HADES-H: versions of own records that were read or written, when all have acked */
@@ -249,8 +279,7 @@ static void hinted(void *arg)
 
 	hd_coord_hint(x, h->slot, h->gen, h->from);
 	free(h);
-	pump(x);
-	drain(x);
+	hd_pump(x);
 }
 
 static void send_hints(struct hd_node *y)
@@ -283,11 +312,11 @@ static uint64_t service(struct hd_message *m)
 	uint64_t lines = hd_cycles(hd.crc + m->lines * hd.filter), time = hd_cycles(hd.lock);
 	bool own = m->from == m->to;
 
-	if (m->kind == HD_INTEND)
+	if (m->kind == HD_INTEND || m->kind == HD_LOCK)
 		time += lines;
 	if (m->kind == HD_CLOSE && own && hdr.system == HD_HADES_H)
 		time += (uint64_t)m->lines * (hd.version_line + hd.l1);
-	if (own && hdr.system == HD_HADES)
+	if (own && hdr.system == HD_HADES && m->kind != HD_LOCK)
 		time += hd_cycles(hd.tags);
 	return time;
 }
@@ -305,7 +334,7 @@ static void arrive(void *arg)
 	uint32_t i;
 
 	hd_home_serve(y, m);
-	if (m->kind == HD_INTEND)
+	if (m->kind == HD_INTEND || m->kind == HD_LOCK)
 		send_hints(y);
 	if (m->from != m->to) {
 		hd_busy(m->to, time);
@@ -315,8 +344,7 @@ static void arrive(void *arg)
 	hd_at(hdr.now + time, reply, m);
 }
 
-/* Send what the coordinator asks for */
-static void pump(struct hd_node *x)
+static void send_all(struct hd_node *x)
 {
 	struct hd_message next, *m;
 	size_t bytes;
@@ -333,6 +361,12 @@ static void pump(struct hd_node *x)
 		bytes = hd.header + (size_t)m->ranges * hd.range;
 		hd_send(x->nid, m->to, bytes + (m->kind == HD_CLOSE ? m->bytes : 0), arrive, m);
 	}
+}
+
+void hd_pump(struct hd_node *x)
+{
+	send_all(x);
+	drain(x);
 }
 
 /* ---- a transaction ---- */
@@ -375,6 +409,7 @@ void hd_tx_begin(struct hd_client *c)
 	}
 	c->over = false;
 	c->squashed = false;
+	c->has_locks = false;
 	c->outstanding = 0;
 	for (i = 0; i < c->accesses; i++)
 		memset(c->index, 0, i ? 0 : 4096 * sizeof(*c->index));
@@ -387,8 +422,7 @@ void hd_tx_abort(struct hd_client *c)
 	if (c->over)
 		return;
 	hd_coord_abort(c->node, c->slot);
-	pump(c->node);
-	drain(c->node);
+	hd_pump(c->node);
 }
 
 /* HADES-H: the adapter learns of own records. false: others lock them */
@@ -422,6 +456,26 @@ static uint64_t hand_over_time(const struct hd_client *c)
 	return time;
 }
 
+/*
+ * Nothing is written, and no home has to be asked, as in lib/tx/hades.c: one record, whose home has
+ * answered the last access, so all of it was there then; or own records of HADES, whose filters the
+ * directory has tested all the time.
+ */
+static bool needs_no_commit(const struct hd_client *c)
+{
+	bool own = hdr.system == HD_HADES && !c->in_advance && !c->evicted;
+	unsigned int i;
+
+	if (hdr.as_printed)
+		return false;
+	for (i = 0; i < c->accesses; i++) {
+		if (is_written(&c->access[i]))
+			return false;
+		own &= c->access[i].local;
+	}
+	return own || c->accesses <= 1;
+}
+
 int hd_tx_commit(struct hd_client *c)
 {
 	hd_charge(hd.post + hand_over_time(c));
@@ -431,9 +485,12 @@ int hd_tx_commit(struct hd_client *c)
 		return RMC_TX_SQUASHED;
 	}
 	c->validating = hdr.now;
+	if (needs_no_commit(c)) {
+		hd_tx_abort(c);
+		return 0;
+	}
 	hd_coord_commit(c->node, c->slot);
-	pump(c->node);
-	drain(c->node);
+	hd_pump(c->node);
 	while (!c->over)
 		hd_wait();
 	hd_charge(hd.poll);
@@ -474,29 +531,41 @@ static void count_lines(struct hd_client *c)
 	c->stats->most_written = wr > c->stats->most_written ? wr : c->stats->most_written;
 }
 
+/* One attempt: is it over? *result: of the function */
+static bool attempt(struct hd_client *c, int (*fn)(void *t, void *arg), void *arg, int *result)
+{
+	hd_tx_begin(c);
+	c->validating = 0;
+	c->committing = 0;
+	*result = c->in_advance ? hd_locks_take(c) : 0;
+	if (!*result)
+		*result = fn(c, arg);
+	if (c->squashed || c->over || *result == RMC_TX_SQUASHED) {
+		hd_sync();
+		hd_tx_abort(c);
+		return false;
+	}
+	if (*result)
+		drop_writes(c);
+	else
+		count_lines(c);
+	return !hd_tx_commit(c);
+}
+
 int hd_tx_run(struct hd_client *c, int (*fn)(void *t, void *arg), void *arg)
 {
 	uint64_t limit = hd.backoff;
-	int result, err;
+	int result;
 
-	for (;;) {
-		hd_tx_begin(c);
-		c->validating = 0;
-		c->committing = 0;
-		result = fn(c, arg);
-		if (!c->squashed && !c->over && result != RMC_TX_SQUASHED) {
-			if (result)
-				drop_writes(c);
-			else
-				count_lines(c);
-			err = hd_tx_commit(c);
-			if (!err)
-				return result;
-		} else {
-			hd_sync();
-			hd_tx_abort(c);
-		}
+	c->evicted = false;
+	c->in_advance = false;
+	while (!attempt(c, fn, arg, &result)) {
 		c->squashes++;
+		c->in_advance = c->squashes >= hdr.patience;
+		if (c->in_advance)
+			hd_locks_add(c);
 		hd_sleep(backoff(c, &limit));
 	}
+	hd_locks_forget(c);
+	return result;
 }

@@ -164,11 +164,15 @@ static enum hd_answer answer_of(u8 status)
 
 /* ---- what filters say, and what is so ---- */
 
-/* A test of a line against the filters of a group's transactions: hits that are none */
-static void judge(struct hd_home *h, const struct rmc_tx_group *g, uint64_t users, uint64_t tested,
-		  uint64_t line, bool reads_count)
+/*
+ * A test of a line against the filters of a group's transactions: hits that are none. Returns those
+ * that use the line.
+ */
+static uint64_t judge(struct hd_home *h, const struct rmc_tx_group *g, uint64_t users,
+		      uint64_t tested, uint64_t line, bool reads_count)
 {
 	uint32_t source = g->source - 1, slot;
+	uint64_t real = 0;
 
 	hdr.tests += hweight64(tested);
 	hdr.positives += hweight64(users & tested);
@@ -177,23 +181,31 @@ static void judge(struct hd_home *h, const struct rmc_tx_group *g, uint64_t user
 
 		slot = __ffs64(users);
 		e = &h->remote[source * RMC_TX_SLOTS + slot];
-		hdr.false_positives += !has_line(&e->wr, line) &&
-				       !(reads_count && has_line(&e->rd, line));
+		if (has_line(&e->wr, line) || (reads_count && has_line(&e->rd, line)))
+			real |= 1ULL << slot;
+		else
+			hdr.false_positives++;
 	}
+	return real;
 }
 
-static void judge_local(struct hd_home *h, uint64_t users, uint64_t tested, uint64_t line,
-			bool reads_count)
+static uint64_t judge_local(struct hd_home *h, uint64_t users, uint64_t tested, uint64_t line,
+			    bool reads_count)
 {
+	uint64_t real = 0;
 	uint32_t slot;
 
 	hdr.tests += hweight64(tested);
 	hdr.positives += hweight64(users & tested);
 	for (users &= tested; users; users &= users - 1) {
 		slot = __ffs64(users);
-		hdr.false_positives += !has_line(&h->own[slot].wr, line) &&
-				       !(reads_count && has_line(&h->own[slot].rd, line));
+		if (has_line(&h->own[slot].wr, line) ||
+		    (reads_count && has_line(&h->own[slot].rd, line)))
+			real |= 1ULL << slot;
+		else
+			hdr.false_positives++;
 	}
+	return real;
 }
 
 /* Own transactions that are in local filters now */
@@ -214,8 +226,13 @@ static uint64_t local_users(const struct hd_home *h, uint64_t line, uint32_t crc
 	       rmc_tx_local_writes(h->local, rmc_tx_split_hash(line, crc));
 }
 
+/* Of each group, and last of the local filters: who was hit, and who uses the line */
+struct hits {
+	uint64_t any[HD_NODES + 1], real[HD_NODES + 1];
+};
+
 /* All tests of an INTEND's lines that the participant is about to make */
-static void judge_intend(struct hd_home *h, const struct hd_message *m)
+static void judge_intend(struct hd_home *h, const struct hd_message *m, struct hits *hits)
 {
 	const struct rmc_tx_part *p = h->part;
 	uint64_t line, end, active = h->local ? local_active(h) : 0, pairs = 0;
@@ -238,14 +255,32 @@ static void judge_intend(struct hd_home *h, const struct hd_message *m)
 			for (k = 0; k < p->groups; k++) {
 				const struct rmc_tx_group *g = &p->group[k];
 				uint64_t own = g->source == 1 + m->from ? 1ULL << m->slot : 0;
+				uint64_t users = rmc_tx_filter_test(&g->rd, hash) |
+						 rmc_tx_filter_test(&g->wr, hash);
 
-				judge(h, g, rmc_tx_filter_test(&g->rd, hash) |
-				      rmc_tx_filter_test(&g->wr, hash), g->open & ~own, line, true);
+				hits->any[k] |= users & g->open & ~own;
+				hits->real[k] |= judge(h, g, users, g->open & ~own, line, true);
 			}
-			if (h->local)
-				judge_local(h, local_users(h, line, crc), active & ~own_bit,
-					    line, true);
+			if (!h->local)
+				continue;
+			hits->any[HD_NODES] |= local_users(h, line, crc) & active & ~own_bit;
+			hits->real[HD_NODES] |= judge_local(h, local_users(h, line, crc),
+							    active & ~own_bit, line, true);
 		}
+	}
+	for (k = 0; k < p->groups; k++)
+		hits->any[k] &= ~(p->group[k].squashed | p->group[k].locked | p->group[k].reserved);
+	hits->any[HD_NODES] &= ~p->local_squashed;
+}
+
+/* It was acked, so whoever it has hit is squashed */
+static void count_victims(const struct hits *hits)
+{
+	unsigned int k;
+
+	for (k = 0; k <= HD_NODES; k++) {
+		hdr.victims += hweight64(hits->any[k]);
+		hdr.false_victims += hweight64(hits->any[k] & ~hits->real[k]);
 	}
 }
 
@@ -281,8 +316,8 @@ enum hd_answer hd_home_access(struct hd_node *y, uint32_t source, uint32_t slot,
 	return answer_of(status);
 }
 
-/* Others that hold locks, and use a line */
-static bool locked(struct hd_home *h, uint64_t line, uint32_t slot, bool write)
+/* Others that hold locks, or wait for them before this one has its own, and use a line */
+static bool locked(struct hd_home *h, uint64_t line, uint32_t slot, bool write, bool has_locks)
 {
 	const struct rmc_tx_part *p = h->part;
 	struct rmc_tx_hash hash = rmc_tx_hash(rmc_tx_crc(line));
@@ -296,8 +331,10 @@ static bool locked(struct hd_home *h, uint64_t line, uint32_t slot, bool write)
 
 		if (write)
 			users |= rmc_tx_filter_test(&g->rd, hash);
-		judge(h, g, users, g->locked & ~own, line, write);
-		found |= (users & g->locked & ~own) != 0;
+		uint64_t lockers = (g->locked | (has_locks ? 0 : g->reserved)) & ~own;
+
+		judge(h, g, users, lockers, line, write);
+		found |= (users & lockers) != 0;
 	}
 	return found;
 }
@@ -384,7 +421,7 @@ enum hd_answer hd_home_local(struct hd_node *x, uint32_t slot, uint64_t line, bo
 		if (!has_line(&e->rd, line))
 			add_line(&e->rd, line);
 	}
-	if (locked(h, line, slot, write))
+	if (locked(h, line, slot, write, false))
 		return HD_LOCKED;
 	return h->part->local_squashed & bit ? HD_SQUASHED : HD_OK;
 }
@@ -394,10 +431,11 @@ enum hd_answer hd_home_local(struct hd_node *x, uint32_t slot, uint64_t line, bo
  * @x: node
  * @line: line
  * @slot: slot of the own transaction
+ * @has_locks: it has locked in advance, so who waits for locks waits for it
  */
-bool hd_home_locked(struct hd_node *x, uint64_t line, uint32_t slot)
+bool hd_home_locked(struct hd_node *x, uint64_t line, uint32_t slot, bool has_locks)
 {
-	return locked(x->home, line, slot, false);
+	return locked(x->home, line, slot, false, has_locks);
 }
 
 /**
@@ -428,6 +466,7 @@ void hd_home_squash(struct hd_node *x, uint32_t slot)
 		return;
 	if (!(x->home->part->local_squashed >> slot & 1))
 		x->slot[slot]->stats->evicted++;
+	x->slot[slot]->evicted = true;
 	x->home->part->local_squashed |= 1ULL << slot;
 }
 
@@ -463,22 +502,51 @@ static void clear_local(struct hd_node *x, uint32_t slot)
 
 static u8 serve_intend(struct hd_node *y, struct hd_message *m, const struct rmc_txid *id)
 {
+	struct hits hits = { { 0 }, { 0 } };
 	struct hd_home *h = y->home;
 	struct exact *e;
 	uint64_t line;
 	uint32_t i;
 	u8 status;
 
-	judge_intend(h, m);
+	judge_intend(h, m, &hits);
 	status = rmc_tx_part_intend(h->part, id, m->flags, (const struct rmc_tx_range *)m->range,
 				    m->ranges);
 	e = exact_of(h, m->from, m->slot, m->gen);
 	if (status)
 		forget(e);
+	else
+		count_victims(&hits);
 	for (i = 0; !status && i < m->ranges; i++)
 		for (line = m->range[i].offset / HD_LINE;
 		     line <= (m->range[i].offset + m->range[i].length - 1) / HD_LINE; line++)
 			add_line(&e->wr, line);
+	return status;
+}
+
+static void add_once(struct lines *l, const struct hd_range *r)
+{
+	uint64_t line = r->offset / HD_LINE;
+
+	for (; line <= (r->offset + r->length - 1) / HD_LINE; line++)
+		if (!has_line(l, line))
+			add_line(l, line);
+}
+
+static u8 serve_lock(struct hd_node *y, struct hd_message *m, const struct rmc_txid *id)
+{
+	struct hd_home *h = y->home;
+	struct exact *e;
+	uint32_t i;
+	u8 status = rmc_tx_part_lock(h->part, id, (const struct rmc_tx_range *)m->range, m->writes,
+				     m->ranges - m->writes);
+
+	/* its lines are in its filters also while it waits */
+	if (status && status != RMC_S_TX_LOCKED)
+		return status;
+	e = exact_of(h, m->from, m->slot, m->gen);
+	for (i = 0; i < m->ranges; i++)
+		add_once(i < m->writes ? &e->wr : &e->rd, &m->range[i]);
 	return status;
 }
 
@@ -524,6 +592,10 @@ void hd_home_serve(struct hd_node *y, struct hd_message *m)
 
 	if (m->kind == HD_INTEND) {
 		m->status = serve_intend(y, m, &id);
+		return;
+	}
+	if (m->kind == HD_LOCK) {
+		m->status = serve_lock(y, m, &id);
 		return;
 	}
 	m->status = m->kind == HD_CLOSE ? serve_close(y, m, &id) :
@@ -598,7 +670,8 @@ bool hd_coord_next(struct hd_node *x, struct hd_message *m)
 		.from = x->nid, .to = msg.nid, .slot = msg.slot, .gen = msg.gen,
 		.flags = msg.flags, .real = msg.kind,
 		.kind = msg.kind == RMC_TX_INTEND ? HD_INTEND :
-			msg.kind == RMC_TX_COMMIT ? HD_CLOSE : HD_ABORT,
+			msg.kind == RMC_TX_COMMIT ? HD_CLOSE :
+			msg.kind == RMC_TX_LOCK ? HD_LOCK : HD_ABORT,
 	};
 	return true;
 }
@@ -631,6 +704,31 @@ bool hd_coord_ended(struct hd_node *x, uint32_t *slot, bool *committed)
 		return false;
 	*committed = !status;
 	return true;
+}
+
+/* Lines at these nodes are to be locked before it begins */
+void hd_coord_lock(struct hd_node *x, uint32_t slot, const bool nodes[HD_NODES])
+{
+	unsigned int nid;
+
+	for (nid = 0; nid < HD_NODES; nid++)
+		if (nodes[nid])
+			rmc_tx_coord_lock_at(x->home->coord, slot, nid);
+	rmc_tx_coord_lock(x->home->coord, slot);
+}
+
+bool hd_coord_locked(struct hd_node *x, uint32_t *slot)
+{
+	return rmc_tx_coord_locked(x->home->coord, slot);
+}
+
+/* A LOCK waits: it is sent again */
+void hd_coord_again(struct hd_node *x, uint32_t slot, uint32_t gen)
+{
+	const struct rmc_tx_slot *s = &x->home->coord->slot[slot];
+
+	if (s->gen == gen && s->phase == RMC_TX_LOCKING)
+		rmc_tx_coord_resend(x->home->coord, slot);
 }
 
 bool hd_coord_free(struct hd_node *x, uint32_t slot)

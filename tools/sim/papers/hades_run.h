@@ -6,6 +6,9 @@
 #include "hades.h"
 
 #define HD_PROGRAMS	4		/* workloads at a time */
+/* Not printed. With 8 all transactions on hot lines end up with locks: "patience" of sim-hades */
+#define HD_PATIENCE	64
+#define HD_NEVER	UINT32_MAX	/* .. no locks in advance */
 
 /* What is run */
 struct hd_setup {
@@ -13,6 +16,8 @@ struct hd_setup {
 	unsigned int nodes, cores, coroutines;
 	unsigned int programs;
 	const char *program[HD_PROGRAMS];	/* each on as many cores of a node */
+	bool as_printed;		/* HADES: each transaction sends Intend-to-commit */
+	unsigned int patience;		/* squashes, then locks in advance; 0: HD_PATIENCE */
 	unsigned int local;		/* 1 + percent of the keys at the own node; 0: any */
 	bool large;			/* data of the full figures */
 	bool sums;			/* the workload's data are checked at the end */
@@ -22,7 +27,7 @@ struct hd_setup {
 };
 
 struct hd_result {
-	uint64_t committed, ended, squashed, evicted, eager, locked, full;
+	uint64_t committed, ended, squashed, evicted, eager, locked, full, fallback;
 	uint64_t by_squashes[HD_SQUASHES + 1];
 	uint64_t most_read, most_written;
 	double per_second, mean_ns, p95_ns, phase_ns[HD_PHASES];
@@ -34,6 +39,7 @@ struct hd_result {
 	uint64_t pairs_most, tests;
 	double tags;			/* lines that a commit finds by its tag */
 	double local;			/* of accesses to new records */
+	double false_squashes;		/* of those that an INTEND has squashed */
 	const char *wrong;		/* what the sums say; NULL: nothing */
 };
 

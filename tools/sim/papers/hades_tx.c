@@ -58,6 +58,7 @@ int hd_tx_open(struct hd_client *c, uint32_t records)
 
 void hd_tx_close(struct hd_client *c)
 {
+	hd_locks_forget(c);
 	free(c->access);
 	free(c->index);
 	free(c->data);
@@ -257,10 +258,24 @@ static int need_remote(struct hd_client *c, struct hd_access *a, unsigned int fi
 
 /* ---- own lines ---- */
 
+/*
+ * HADES without tags and local filters: by its own adapter. So are transactions that lock in
+ * advance, and those of which a line was evicted: it would be again.
+ */
+static enum hd_answer own_by_adapter(struct hd_client *c, uint64_t line, bool write)
+{
+	hd_charge(hd.post + hd.poll + hd_cycles(hd.crc + hd.filter));
+	hd_sync();
+	hd_coord_touch(c->node, c->slot, c->node->nid, true);
+	return hd_home_access(c->node, c->node->nid, c->slot, c->gen, write, line * HD_LINE,
+			      HD_LINE);
+}
+
 /* HADES: one line's checks: 0, or RMC_TX_SQUASHED */
 static int own_line(struct hd_client *c, struct hd_access *a, unsigned int i, bool write)
 {
 	uint64_t line = a->offset / HD_LINE + i;
+	bool by_adapter = c->in_advance || c->evicted;
 	enum hd_answer answer = HD_LOCKED;
 	unsigned int tries, out;
 
@@ -273,7 +288,8 @@ static int own_line(struct hd_client *c, struct hd_access *a, unsigned int i, bo
 		}
 		if (is_squashed(c))
 			return RMC_TX_SQUASHED;
-		answer = hd_home_local(c->node, c->slot, line, write);
+		answer = by_adapter ? own_by_adapter(c, line, write) :
+			 hd_home_local(c->node, c->slot, line, write);
 	}
 	if (answer) {
 		c->stats->eager++;
@@ -281,7 +297,7 @@ static int own_line(struct hd_client *c, struct hd_access *a, unsigned int i, bo
 	}
 	if (write) {
 		set_bit(a->owned, i);
-		out = hd_speculative(c->node, line, c->slot);
+		out = by_adapter ? 0 : hd_speculative(c->node, line, c->slot);
 		if (out)
 			hd_home_squash(c->node, out - 1);
 	} else {
@@ -339,7 +355,8 @@ static int copy_own(struct hd_client *c, struct hd_access *a)
 		if (is_squashed(c))
 			return RMC_TX_SQUASHED;
 		for (i = 0, locked = false; i < a->lines && !locked; i++)
-			locked = hd_home_locked(c->node, a->offset / HD_LINE + i, c->slot);
+			locked = hd_home_locked(c->node, a->offset / HD_LINE + i, c->slot,
+						c->has_locks);
 	}
 	memcpy(a->data, c->node->memory + a->offset, (size_t)a->lines * HD_LINE);
 	memcpy(&a->version, a->data, sizeof(a->version));
@@ -353,7 +370,7 @@ static int copy_own(struct hd_client *c, struct hd_access *a)
 
 static int need(struct hd_client *c, struct hd_access *a, size_t from, size_t len)
 {
-	unsigned int first = (unsigned int)(from / HD_LINE);
+	unsigned int first = (unsigned int)(from / HD_LINE), i;
 	unsigned int last = (unsigned int)((from + (len ? len - 1 : 0)) / HD_LINE);
 
 	if (is_squashed(c))
@@ -361,6 +378,8 @@ static int need(struct hd_client *c, struct hd_access *a, size_t from, size_t le
 	/* the head says whether it is present */
 	if (!hd_is_set(a->valid, 0))
 		first = 0;
+	for (i = first; i <= last; i++)
+		set_bit(a->wanted, i);
 	if (!a->local)
 		return need_remote(c, a, first, last);
 	return hdr.system == HD_HADES ? need_own(c, a, first, last, false) : copy_own(c, a);
