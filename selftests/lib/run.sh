@@ -78,10 +78,23 @@ run_program() {			# run_program SECONDS NAME.asan ARGUMENTS...; or what the comp
 	timeout "$limit" "$program" "$@"
 }
 
+# Transactions: each program, and the system that it runs on instead of its own. HADES has no doubts
+# and no locks of its own to lose.
+tx_runs="tx.asan tx.asan:rmc tx.asan:hades tx_hades.asan tx_faults.asan tx_doubt.asan
+	tx_history.asan tx_history.asan:rmc tx_history.asan:hades tx_history.tsan tx_history.tsan:rmc
+	tx_history.tsan:hades tx_structures.asan tx_structures.asan:rmc tx_keys.asan tx_keys.asan:rmc tx_keys.tsan
+	tx_workloads.asan tx_workloads.asan:rmc"
+
 (for san in address,undefined thread; do
 	for t in qp daemon_client daemon_memory daemon_domain msg domain; do
 		in_lane "$t-$san" run_program 300 "$t.${build[$san]}"
 	done
+ done
+ for run in $tx_runs; do
+	case $run in
+	*:*)	RMC_TEST_SYSTEM=${run#*:} in_lane "$run" run_program 300 "${run%:*}" ;;
+	*)	in_lane "$run" run_program 300 "$run" ;;
+	esac
  done) &
 lane=$!
 trap 'kill $lane 2> /dev/null' EXIT
@@ -262,7 +275,6 @@ include "rmc-sync recover" run_program 20 recover.asan
 . "$here/test_kv.sh"
 . "$here/test_check.sh"
 . "$here/test_structures.sh"
-. "$here/test_tx.sh"
 . "$here/test_compat.sh"
 
 # --- messages ---
@@ -438,6 +450,8 @@ expect "doctor sees doorbells" 1 "^ok *doorbell" "$O/rmcctl" doctor
 put "$R/memtype" uncached-minus
 expect "doctor warns of uncached fabric memory" 1 "WARN memtype.*not write-back" "$O/rmcctl" doctor
 unset RMC_SYSFS RMC_DEBUGFS
+
+. "$here/test_tx.sh"
 
 # --- the table of programs ---
 

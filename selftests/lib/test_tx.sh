@@ -3,25 +3,19 @@
 #
 # Transactions (lib/tx), over nodes of one process. Sourced by run.sh.
 
-for t in "tx address,undefined" "tx_hades address,undefined" "tx_faults address,undefined" \
-	 "tx_doubt address,undefined" "tx_history address,undefined" "tx_history thread" \
-	 "tx_structures address,undefined" "tx_keys address,undefined" "tx_keys thread"; do
-	read -r t san <<< "$t"
-	name="transactions: $t, $san"
-	program=$t.${build[$san]}
-	include "$name" run_program 300 "$program"
-	# HADES has no doubts and no locks of its own to lose
-	case $program in
-	tx.*|tx_history.*|tx_structures.*|tx_keys.asan)
-		RMC_TEST_SYSTEM=rmc include "$name, committed by the RMC" run_program 300 "$program" ;;
+for run in $tx_runs; do
+	name=${run%%.*}
+	case $run in
+	tx_workloads.*)	name=workloads ;;
+	*.tsan*)	name+=", thread" ;;
+	*)		name+=", address,undefined" ;;
 	esac
-	case $t in
-	tx|tx_history)
-		RMC_TEST_SYSTEM=hades include "$name, own records by loads and stores" run_program 300 "$program" ;;
+	case $run in
+	*:rmc)		name+=", committed by the RMC" ;;
+	*:hades)	name+=", own records by loads and stores" ;;
 	esac
+	include_lane "transactions: $name" "$run"
 done
-include "transactions: workloads" run_program 300 tx_workloads.asan
-RMC_TEST_SYSTEM=rmc include "transactions: workloads, committed by the RMC" run_program 300 tx_workloads.asan
 
 T=$O/rmc-tx
 expect "rmc-tx: systems" 0 "^hades$" "$T" systems

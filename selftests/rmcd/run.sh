@@ -10,6 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 O=$(mkdir -p "${1:-$top/build}" && cd "${1:-$top/build}" && pwd)
 D=$O/selftests/rmcd
+mkdir -p "$D"
 unset RMC_DEVICE RMC_NODE RMC_NODES RMC_CTX XDG_RUNTIME_DIR
 . "$here/../tap.sh"
 
@@ -52,8 +53,9 @@ all:
 	$(MAKE) -C lib O=$(O)
 	$(MAKE) -C tools O=$(O)
 EOF
+# the library's tests have the same objects
 check "rmcd builds three ways, its tests build" \
-	make -s -j"$(nproc)" -C "$here" O="$O"
+	flock "$O/selftests/lock" make -s -j"$(nproc)" -C "$here" O="$O"
 
 # --- daemons and nodes ---
 
