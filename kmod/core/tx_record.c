@@ -150,13 +150,25 @@ static u8 copy_record(struct rmc_qpair *qp, const struct rmc_wqe *w, u8 *copy)
 	return RMC_S_OK;
 }
 
+/* Has the unit the home of its node's own range? The owner's filters are of this unit's slots. */
+static bool is_home(const struct rmc_tx_slots *s)
+{
+	const struct rmc_node *unit = s->unit;
+	const struct rmc_fabric *f = unit->fabric;
+
+	return unit->ep == (rmc_endpoint(f, unit->nid) | rmc_tx_home(s->ctx_id, f->rrpp_order));
+}
+
 /* Its first line, and that the ranges are in it. */
-static u8 validate_record(const struct rmc_tx_commit *c, u32 length)
+static u8 validate_record(const struct rmc_tx_slots *s, const struct rmc_tx_commit *c, u32 length)
 {
 	u32 i;
 
 	if (unlikely(c->flags & ~RMC_TX_LOADED))
 		return RMC_S_BAD_OP;
+	/* nobody would have noticed what has changed since it was loaded */
+	if (unlikely(c->flags & RMC_TX_LOADED && !is_home(s)))
+		return RMC_S_BAD_SLOT;
 	for (i = 0; i < ARRAY_SIZE(c->reserved); i++)
 		if (unlikely(c->reserved[i]))
 			return RMC_S_BAD_OP;
@@ -221,7 +233,7 @@ static u8 commit(struct rmc_qpair *qp, const struct rmc_wqe *w, u32 slot)
 
 	status = copy_record(qp, w, s->copy);
 	if (likely(!status))
-		status = validate_record(c, w->length);
+		status = validate_record(s, c, w->length);
 	if (unlikely(status))
 		return status;
 	if (!u->open) {
