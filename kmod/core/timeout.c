@@ -29,6 +29,8 @@ u32 rmc_itt_abort(struct rmc_node *node, const struct rmc_abort *which)
 			continue;
 		if (which->slots && !(rmc_op_flags(e->op) & RMC_OPF_SLOT))
 			continue;
+		if (which->tx && !(rmc_op_flags(e->op) & RMC_OPF_TX))
+			continue;
 		if (which->silent) {
 			rmc_op_stop(node, e);
 			rmc_itt_free(&node->itt, e);

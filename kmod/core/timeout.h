@@ -12,6 +12,7 @@ struct rmc_abort {
 	s32 nid;
 	u8 status;
 	bool slots;	/* only those on slots of messages */
+	bool tx;	/* only accesses of transactions */
 	bool silent;	/* no completion: the CQ is going away */
 };
 

@@ -150,13 +150,13 @@ static u8 copy_record(struct rmc_qpair *qp, const struct rmc_wqe *w, u8 *copy)
 	return RMC_S_OK;
 }
 
-/* The marks of struct rmc_tx_local are of the slots of one unit: the one that serves the range. */
-static u16 valid_flags(const struct rmc_tx_slots *s)
+/* Has the unit the home of its node's own range? The owner's filters are of this unit's slots. */
+static bool is_home(const struct rmc_tx_slots *s)
 {
-	const struct rmc_fabric *f = s->unit->fabric;
-	u32 home = rmc_endpoint(f, s->unit->nid) | rmc_tx_home(s->ctx_id, f->rrpp_order);
+	const struct rmc_node *unit = s->unit;
+	const struct rmc_fabric *f = unit->fabric;
 
-	return s->unit->ep == home ? RMC_TX_LOADED : 0;
+	return unit->ep == (rmc_endpoint(f, unit->nid) | rmc_tx_home(s->ctx_id, f->rrpp_order));
 }
 
 /* Its first line, and that the ranges are in it. */
@@ -164,8 +164,11 @@ static u8 validate_record(const struct rmc_tx_slots *s, const struct rmc_tx_comm
 {
 	u32 i;
 
-	if (unlikely(c->flags & ~valid_flags(s)))
+	if (unlikely(c->flags & ~RMC_TX_LOADED))
 		return RMC_S_BAD_OP;
+	/* nobody would have noticed what has changed since it was loaded */
+	if (unlikely(c->flags & RMC_TX_LOADED && !is_home(s)))
+		return RMC_S_BAD_SLOT;
 	for (i = 0; i < ARRAY_SIZE(c->reserved); i++)
 		if (unlikely(c->reserved[i]))
 			return RMC_S_BAD_OP;

@@ -5,6 +5,7 @@
  */
 #include "cq.h"
 #include "node.h"
+#include "timeout.h"
 #include "tx_slots.h"
 
 static u64 bit_of(u32 slot)
@@ -178,16 +179,19 @@ static void leave(struct rmc_tx_slots *s, u32 slot)
 }
 
 /**
- * rmc_tx_detach() - a queue pair that has slots is deleted
- * @qp: queue pair without an operation in flight
+ * rmc_tx_detach() - a queue pair that has slots is deleted, or gives them back
+ * @qp: queue pair
  *
  * What is not decided is aborted. What is decided is finished by the engine, and completes nowhere.
+ * Accesses that are under way end with RMC_S_ABORTED: the rest of their packets would have no gen.
  * Context: the unit's RGP worker; does not sleep.
  */
 void rmc_tx_detach(struct rmc_qpair *qp)
 {
+	struct rmc_abort accesses = { .qp = qp, .nid = -1, .status = RMC_S_ABORTED, .tx = true };
 	u64 bits;
 
+	rmc_itt_abort(qp->node, &accesses);
 	for (bits = qp->tx_mask; bits; bits &= bits - 1)
 		leave(qp->tx, __ffs64(bits));
 	qp->tx = NULL;

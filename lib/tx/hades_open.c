@@ -12,15 +12,20 @@
 #include "hades.h"
 #include "store.h"
 
+/* Of an own record that is used by loads and stores, each line may be a range */
 static uint32_t most_ranges(const struct rmc_tx_db *db)
 {
-	return db->o.records < RMC_TX_MAX_RANGES ? db->o.records : RMC_TX_MAX_RANGES;
+	uint64_t n = db->o.records;
+
+	if (db->system->own_loads)
+		n *= db->shape.largest / LINE;
+	return n < RMC_TX_MAX_RANGES ? (uint32_t)n : RMC_TX_MAX_RANGES;
 }
 
 /* Bytes that a transaction writes at most, each range up to a multiple of 8 */
 static uint32_t most_bytes(const struct rmc_tx_db *db)
 {
-	uint64_t bytes = (uint64_t)most_ranges(db) * db->shape.largest;
+	uint64_t bytes = (uint64_t)db->o.records * db->shape.largest;
 
 	return bytes < RMC_TX_MAX_BYTES ? (uint32_t)bytes : RMC_TX_MAX_BYTES;
 }

@@ -342,6 +342,54 @@ static void squashes(void)
 	}
 }
 
+/*
+ * Words with gaps between them, of as many own records as there may be: what is packed for them has
+ * its place, and another transaction's records, which are behind it, stay as they are.
+ */
+static void gaps(void)
+{
+	enum { WORDS = 128, OWN = 8 };
+	const struct rmc_tx_table table = { .records = 64, .bytes = WORDS * 8 };
+	struct rmc_tx_options o = { .table = &table, .tables = 1, .records = OWN, .slots = 2 };
+	uint64_t word[WORDS] = { 0 }, i, k;
+	struct rmc_tx *t, *beside;
+	struct rmc_tx_addr at;
+	const void *p;
+
+	open_all(&o);
+	for (i = 0; i < 64; i++)
+		CHECK_EQ(rmc_tx_load(db((int)i % CLUSTER_NODES), rmc_tx_record(0, i), word,
+				     sizeof(word)), 0);
+	CHECK_EQ(rmc_tx_begin(db(0), &t), 0);
+	CHECK_EQ(rmc_tx_begin(db(0), &beside), 0);
+	rmc_tx_abort(beside);
+	/* now the set behind the one of the first */
+	CHECK_EQ(rmc_tx_begin(db(0), &beside), 0);
+	CHECK(t->s->more < beside->s->image && t->current == 1 && !beside->current);
+	CHECK_EQ(rmc_tx_get(beside, rmc_tx_record(0, 1), sizeof(word), &p), 0);
+	/* 56 bytes of each line, so that no range goes on in the next one */
+	for (i = 0; i < OWN; i++)
+		for (k = 0; k < WORDS; k++)
+			if ((k + 1) % 8 != 7) {
+				word[k] = 100 * i + k;
+				at = rmc_tx_at(rmc_tx_record(0, 4 * i), 8 * (uint32_t)k);
+				CHECK_EQ(rmc_tx_put(t, at, &word[k], 8), 0);
+			}
+	CHECK_EQ(rmc_tx_commit(t), 0);
+	memset(word, 0, sizeof(word));
+	CHECK(!memcmp(p, word, sizeof(word)));
+	CHECK_EQ(rmc_tx_commit(beside), 0);
+	CHECK_EQ(rmc_tx_begin(db(1), &t), 0);
+	for (i = 0; i < OWN; i++) {
+		for (k = 0; k < WORDS; k++)
+			word[k] = (k + 1) % 8 != 7 ? 100 * i + k : 0;
+		CHECK_EQ(rmc_tx_get(t, rmc_tx_record(0, 4 * i), sizeof(word), &p), 0);
+		CHECK(!memcmp(p, word, sizeof(word)));
+	}
+	CHECK_EQ(rmc_tx_commit(t), 0);
+	cluster_close(&c);
+}
+
 /* ---- rmc_tx_run() ---- */
 
 struct runs {
@@ -603,7 +651,7 @@ static void old_rmc(void)
 	cluster_close(&c);
 }
 
-#define COMMON		7	/* tests of all systems */
+#define COMMON		8	/* tests of all systems */
 
 int main(void)
 {
@@ -613,6 +661,7 @@ int main(void)
 		{ "a transaction sees its changes, others see them at commit", sees },
 		{ "as many records as it may access", many_records },
 		{ "few records of a set of many", few_of_many },
+		{ "words with gaps between them", gaps },
 		{ "a function runs until it commits", runs },
 		{ "another transaction runs where one waits", waiting },
 		/* of SW-Impl */

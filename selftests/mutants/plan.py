@@ -178,6 +178,7 @@ for n in ("check", "check_limits", "check_random"):
 for n in ("tx", "tx_hades", "tx_faults", "tx_doubt", "tx_history", "tx_structures", "tx_keys"):
     PROGRAMS[n] = ("tx", "tx", [f"{LIB}/test_{n}.c"], {}, [])
 PROGRAMS["tx_history.rmc"] = ("tx", "tx", [f"{LIB}/test_tx_history.c"], {"RMC_TEST_SYSTEM": "rmc"}, [])
+PROGRAMS["tx.loads"] = ("tx", "tx", [f"{LIB}/test_tx.c"], {"RMC_TEST_SYSTEM": "hades"}, [])
 PROGRAMS["tx_workloads"] = ("tx", "tx", [f"{LIB}/test_tx_workloads.c"] + [
     f"tools/tx/{n}.c" for n in ("workload", "smallbank", "tatp", "tpcc", "tpcc_load", "tpcc_tx",
                                 "tpcc_check", "ycsb")] + ["tools/common/zipf.c"], {}, [])
@@ -356,6 +357,7 @@ AREAS = {
     "tx": ("tx", ["tx", "tx_faults", "tx_doubt", "tx_history"]),
     "tx.history": ("tx", ["tx_history"]),
     "tx.hades": ("tx", ["tx_hades", "tx_history.rmc"]),
+    "tx.loads": ("tx", ["tx.loads"]),
     "tx.structures": ("tx", ["tx_structures", "tx_keys"]),
     "tx.workload": ("tx", ["tx_workloads"]),
     "hades.explore": ("hades", ["tx_explore"]),

@@ -7,24 +7,9 @@
 
 u32 rmc_no_user_memory;
 
-/* The marks are of the slots of one unit; an application that has slots of it, the others refuse. */
-static void make_at_home(struct tx_app *p, struct tx_apps *t, u32 nid)
+static u32 home_unit(const struct tx_apps *t)
 {
-	u32 home = CTX & (t->b.w.opts.rrpps - 1), i, slot;
-
-	for (i = 0; i < t->b.w.opts.units; i++) {
-		tx_app_init(p, t, nid, 1);
-		if (p->s == t->s[nid][home])
-			return;
-		slot = tx_app_slot(p, 0);
-		tx_app_begin(p, 0);
-		tx_app_record(p)->flags = RMC_TX_LOADED;
-		CHECK_EQ(tx_app_commit(p, slot), RMC_S_BAD_OP);
-		tx_app_record(p)->flags = 0;
-		CHECK_EQ(tx_app_commit(p, slot), RMC_S_OK);
-		tx_app_fini(p);
-	}
-	CHECK(false);
+	return CTX & (t->b.w.opts.rrpps - 1);
 }
 
 /* One that has used lines by local filters: its own node is asked, also if nothing is written */
@@ -39,8 +24,10 @@ static void test_loaded(const struct testbed_opts *o)
 	apps_make(&t, o, 2, false, &slots_opts);
 	memset(&filters, 0, sizeof(filters));
 	t.b.n[0].home->part->local = &filters;
-	for (i = 0; i < 2; i++)
-		make_at_home(&p[i], &t, i);
+	for (i = 0; i < 2; i++) {
+		t.b.w.apps = home_unit(&t);
+		tx_app_init(&p[i], &t, i, 1);
+	}
 	slot = tx_app_slot(&p[0], 0);
 	filters.rd[h.a] = filters.rd[h.b] = 1ULL << slot;
 	tx_app_begin(&p[0], 0);
@@ -65,15 +52,46 @@ static void test_loaded(const struct testbed_opts *o)
 	apps_free(&t);
 }
 
+/* Marks are of slots of the home's unit: with those of another one, loads are not safe. */
+static void test_other_unit(const struct testbed_opts *o)
+{
+	struct tx_app p;
+	struct tx_apps t;
+	u32 u, slot;
+
+	apps_make(&t, o, 2, false, &slots_opts);
+	for (u = 0; u < t.b.w.opts.units; u++) {
+		bool home = u == home_unit(&t);
+
+		t.b.w.apps = u;
+		tx_app_init(&p, &t, 0, 1);
+		slot = tx_app_slot(&p, 0);
+		tx_app_begin(&p, 0);
+		tx_app_record(&p)->flags = RMC_TX_LOADED;
+		CHECK_EQ(tx_app_commit(&p, slot), home ? RMC_S_OK : RMC_S_BAD_SLOT);
+		/* an open one is over, too */
+		CHECK_EQ(tx_app_read(&p, slot, 1, TX_START, 8), RMC_S_OK);
+		tx_app_begin(&p, 1);
+		tx_app_item(&p, 0, 1, TX_START + 64 * u, &(u64){ 1 }, 8);
+		tx_app_record(&p)->flags = RMC_TX_LOADED;
+		CHECK_EQ(tx_app_commit(&p, slot), home ? RMC_S_OK : RMC_S_BAD_SLOT);
+		CHECK(apps_idle(&t, false));
+		CHECK_EQ(word_at(&t.b, 1, TX_START + 64 * u), home);
+		tx_app_fini(&p);
+	}
+	apps_free(&t);
+}
+
 int main(void)
 {
 	static const struct matrix_test tests[] = {
 		{ "a mark of the own node refuses once", test_loaded },
+		{ "slots of another unit than the home's", test_other_unit },
 	};
 	static const struct testbed_opts opts[] = {
 		{ .ni = "fused", .mtu = 4096 },
 		{ .ni = "split", .mtu = 64 },
-		{ .ni = "edge", .units = 2, .mtu = 64 },
+		{ .ni = "edge", .units = 2, .mtu = 512 },
 	};
 
 	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));

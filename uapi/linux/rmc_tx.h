@@ -64,7 +64,9 @@ static inline __u32 rmc_tx_length(__u32 slot, __u32 length)
 						 * a TX_ABORT, decides
 						 */
 #define RMC_TX_LOADED		(1U << 1)	/* it has used lines by struct rmc_tx_local: its
-						 * own node is asked, also if nothing is written
+						 * own node is asked, also if nothing is written.
+						 * RMC_S_BAD_SLOT: the slot is of another unit than
+						 * the one that serves the context's transactions
 						 */
 
 /**
