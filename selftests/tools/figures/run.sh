@@ -29,6 +29,7 @@ shows() {			# shows NAME FILE PATTERN
 # --- parts, and pages of made-up results ---
 
 report_unittest "$here/unit.py"
+report_unittest "$here/runs.py"
 report_unittest "$here/plots.py"
 
 # --- command line ---
