@@ -3,14 +3,11 @@
 """Parts of tools/figures, and pages of made-up results: no tool runs here."""
 
 import argparse
-import contextlib
-import io
 import os
 import re
 import sys
 import tempfile
 import unittest
-from unittest import mock
 
 TOP = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "..")
 sys.path.insert(0, os.path.join(TOP, "tools"))
