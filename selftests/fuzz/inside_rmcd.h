@@ -30,7 +30,7 @@ struct holdings {
 	uint32_t shares;
 	uint32_t opens;
 	uint32_t domains;
-	uint64_t charged[2][5];
+	uint64_t charged[2][6];
 };
 
 /* Start it with these options. It listens some time later, or has ended */
