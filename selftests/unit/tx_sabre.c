@@ -86,7 +86,7 @@ static void test_statuses(const struct testbed_opts *o)
 	unmake(&r);
 }
 
-/* Who commits on a line keeps new readers away: they do not keep it waiting. Other lines are read. */
+/* Who commits on a line keeps new readers away: they do not make it wait. Other lines are read. */
 static void test_locked(const struct testbed_opts *o)
 {
 	struct reader r;
